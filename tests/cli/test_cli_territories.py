@@ -52,7 +52,7 @@ def test_bounds_by_name_from_a_file(shops, corral):
     assert found["eve"] <= 900
     assert found["bob"] >= 700
     page = (shops / "r.html").read_text()
-    assert "at most 900 in eve" in page
+    assert page.count("at most 900") == 1
     again = corral("audit", "shops.csv", "labels.csv", *NAMED[1:], "--metric", "haversine")
     assert again.code == 0
     assert "every hard rule is obeyed" in again.out
@@ -187,7 +187,7 @@ def test_options_that_do_not_fit(shops, corral, words, said):
 
 def test_bases_need_columns_of_the_table(shops, corral):
     words = ("shops.csv", "--id-column", "shop", "--columns", "minutes", "--clusters", "reps.csv")
-    done = corral("fit", *words, "--bases", "start")
+    done = corral("fit", *words, "--total", "minutes", "--bases", "start")
     assert (done.code, "no columns 'minutes'" in done.err) == (2, True)
 
 

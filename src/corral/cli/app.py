@@ -104,11 +104,19 @@ def run(arguments: Sequence[str]) -> int:
             say(traceback.format_exc(), err=True)
         if isinstance(error, InfeasibleConstraintsError) and "--json" in arguments:
             click.echo(verdict(str(error), error.conflict))
-        say(f"corral: {sentence(error)}", err=True)
         code = exit_code(error)
+        remedy = REMEDIES.get(command_of(arguments) or "", "") if code == INFEASIBLE else ""
+        say(f"corral: {sentence(error)}{remedy}", err=True)
         # The code 1 of an audit says that a rule is broken.
         return BAD_INPUT if code == FAULT and command_of(arguments) == "audit" else code
     return code if isinstance(code, int) else FINE
+
+
+#: What to do where rules contradict each other, by command.
+REMEDIES = {
+    "fit": " Change one of these rules; with --on-infeasible relax, k-means breaks them least.",
+    "mix": " Change one of these rules, or leave it out.",
+}
 
 
 def command_of(arguments: Sequence[str]) -> str | None:

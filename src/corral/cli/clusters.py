@@ -71,6 +71,7 @@ class Clusters:
         if bare is not None:
             totals[bare] = self.bounds
         elif any(self.bounds.values()):
+            _refuse_rows(self, points)
             yield ClusterSizes(**_whole(self), weight=prices[0])
         for column, bounds in totals.items():
             values = points.table.numbers(column)
@@ -146,6 +147,8 @@ def read_clusters(path: str, decimal: str = ".") -> Clusters:
         if of := OF_COLUMN.fullmatch(heading.strip()):
             side = "minimum" if of[1].lower().startswith("min") else "maximum"
             totals.setdefault(of[2].strip(), {})[side] = _bounds(table, heading, names)
+    for own in (bounds, *totals.values()):
+        _refuse_crossed(path, own)
     read = read_cluster_names(names)
     return Clusters(table, read or (), bounds, totals)
 
@@ -193,6 +196,28 @@ def _bounds(table: Table, heading: str, names: Sequence[str]) -> dict[str, float
     return {
         name: float(value) for name, value in zip(names, values, strict=True) if not np.isnan(value)
     }
+
+
+def _refuse_crossed(path: str, bounds: Bounds) -> None:
+    """Refuse a minimum above the maximum of the same cluster."""
+    for name, least in bounds.get("minimum", {}).items():
+        most = bounds.get("maximum", {}).get(name, np.inf)
+        if least > most:
+            raise ValueError(
+                f"{path}: the minimum of {name!r} is {least:g}, above its maximum, {most:g}; "
+                "change one of them, or leave its cell empty."
+            )
+
+
+def _refuse_rows(clusters: Clusters, points: Points) -> None:
+    """Refuse a least number of rows above that of all, which is meant for a total."""
+    for name, least in clusters.bounds.get("minimum", {}).items():
+        if least > len(points.X):
+            raise ValueError(
+                f"{clusters.table.name}: the minimum of {name!r} is {least:g}, but "
+                f"{points.table.name} has {plural(len(points.X), 'row')}; if it bounds the total "
+                "of a column, name that by --total COLUMN."
+            )
 
 
 def _whole(clusters: Clusters) -> dict[str, Any]:
@@ -246,6 +271,12 @@ def read_previous_labels(
     clusters that are gone are counted in a warning, and their rows are free.
     """
     table = read_table(path, decimal=points.table.decimal)
+    if column not in table.columns:
+        others = ", ".join(list(table.columns)[:20])
+        raise ValueError(
+            f"{path} has no column {column!r}; --previous takes the labels that -o wrote, and "
+            f"--previous-column names another of its columns: {others}."
+        )
     texts, place = table.texts(column), _places(table, points, id_column)
     known = {} if clusters is None else {safe_text(n): j for j, n in enumerate(clusters.names)}
     labels, lost = np.full(len(points.X), -1), Counter[str]()

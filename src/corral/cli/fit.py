@@ -220,6 +220,12 @@ Exit codes: 0 feasible, 2 bad input, 3 infeasible, 4 not decided within the time
 @opt.option("--model", type=click.Path(), help="JSON file of the clusters, for corral assign.")
 @opt.map_options
 @opt.picture_options
+@opt.all_rows_option
+@opt.option(
+    "--sheets",
+    is_flag=True,
+    help="An Excel file has a sheet for each cluster, as it has where clusters have names.",
+)
 @opt.printing_options
 def fit(
     method: str,
@@ -242,6 +248,8 @@ def fit(
     model: str | None,
     report: str | None,
     plot: str | None,
+    all_rows: bool,
+    sheets: bool,
     force: bool,
     quiet: bool,
     as_json: bool,
@@ -274,6 +282,10 @@ def fit(
     for option, value in (("--stay", stay), ("--changes", changes)):
         if value is not None and previous is None:
             raise ValueError(f"{option} is {value!r}, but --previous is not given; give both.")
+    if sheets and not (output or "").lower().endswith(".xlsx"):
+        raise ValueError(
+            f"--sheets is for Excel files, but --output is {output!r}; give -o NAME.xlsx."
+        )
     if (output is None and labels_out is None) or as_json:
         check_printing("JSON" if as_json else "the labels", "open it" if as_json else "give -o")
     written = Written(force=force)
@@ -281,6 +293,11 @@ def fit(
         raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
     points, rules, n_clusters = load(asked, quiet=quiet, whole=labels_out is None)
     if labels_out is None:
+        if not quiet and are_degrees(points):
+            first, second = map(repr, points.space.columns)
+            fault = f"{first} and {second} are compared as plain numbers"
+            more = "--metric haversine compares places on the ground"
+            say(f"corral: warning: {fault}; {more}", err=True)
         others = columns_before(points, asked.id_column, keep_columns)
     start = bases_of(asked, points, method, bases)
     if start is not None and bases != "fix":
@@ -336,7 +353,8 @@ def fit(
     columns = {**others, **label_columns(fitted.labels_, points, centers, names)}
     # The labels come first: nothing that fails later can lose them.
     where: Any = {"output": output, "as_json": as_json}
-    write_labels(columns, points, written, ids=asked.id_column, **where)
+    by = "label" if sheets or names is not None else None
+    write_labels(columns, points, written, ids=asked.id_column, by=by, **where)
     if model is not None:
         write_model(model, points.space, centers, written.beside(model), names)
     found = replace(priced(fitted, points, rules, prices), **told(points))
@@ -347,7 +365,8 @@ def fit(
     if describe and not as_json:
         say(f"\n{found.describe()}", err=output is None)
     if report is not None:
-        written.text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
+        title = f"corral: {Path(points.table.name).name}"
+        written.text(report, found.to_html(title=title, all_rows=all_rows))
     if changes is not None and found.changes is not None:
         rows = found.changes.columns()
         write_table(changes, rows, points.table.decimal, "id", beside=written.beside(changes))
@@ -365,6 +384,17 @@ def fit(
         }
         written.picture(plot, picture_of(points.X, rules, fitted.labels_, centers, **look))
     return written.code(INTERRUPTED if stopped else FINE)
+
+
+def are_degrees(points: Points) -> bool:
+    """Whether rows are compared as plain numbers by columns called latitude and longitude."""
+    from .clusters import HEADINGS
+
+    called = [name.strip().lower() for name in points.space.columns]
+    sides = [
+        side for name in called for side in ("latitude", "longitude") if name in HEADINGS[side]
+    ]
+    return points.space.metric == "euclidean" and sorted(sides) == ["latitude", "longitude"]
 
 
 def bases_of(

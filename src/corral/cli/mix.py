@@ -72,6 +72,7 @@ for each group."""
 @opt.time_limit_option("After it the best answer so far is given.")
 @opt.labels_options
 @opt.report_option
+@opt.all_rows_option
 @opt.force_option
 @opt.printing_options
 def mix(
@@ -83,6 +84,7 @@ def mix(
     output: str | None,
     keep_columns: bool,
     report: str | None,
+    all_rows: bool,
     force: bool,
     quiet: bool,
     as_json: bool,
@@ -124,7 +126,8 @@ def mix(
     shown = {**where, "output": output or (None if as_json else "")}
     print_report(columns, points, found, quiet=quiet, values=values, **shown)
     if report is not None:
-        written.text(report, found.to_html(title=f"corral: {Path(points.table.name).name}"))
+        title = f"corral: {Path(points.table.name).name}"
+        written.text(report, found.to_html(title=title, all_rows=all_rows))
     return written.code(FINE)
 
 

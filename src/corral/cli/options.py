@@ -508,6 +508,11 @@ map_options = stacked(
 )
 
 report_option = option("--report", type=click.Path(), help="HTML page with tables and pictures.")
+all_rows_option = option(
+    "--all-rows",
+    is_flag=True,
+    help="The report names and prints all rows, also of more than 3,000.",
+)
 picture_options = stacked(
     report_option,
     option("--plot", type=click.Path(), help="Picture of the clusters: .png, .pdf, .svg."),

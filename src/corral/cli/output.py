@@ -202,7 +202,7 @@ def write_labels(
 ) -> None:
     """Write the labels to a file or to the standard output, unless JSON will have them.
 
-    ``ids`` is the name of the column of ids, and ``by`` of that with a sheet for each number.
+    ``ids`` is the name of the column of ids, and ``by`` of that with a sheet for each label.
 
     Raises
     ------

@@ -11,14 +11,13 @@ from .._text import in_digits
 from ..report import Report
 from ..report.page import rules_section, section, solver_section, table
 from ..report.pictures import Pictures
+from ..report.roster import MOST_ROWS, to_roster
 from ..report.text import to_text, verdict
 from .balance import Balance
 
 if TYPE_CHECKING:
     from ..admm.history import History
 
-#: Rows of the rosters on a page, at most.
-MOST_LISTED = 20_000
 #: Sizes that the text lists one by one, at most.
 MOST_SIZES = 40
 
@@ -57,20 +56,17 @@ class MixedReport(Report):
         """What is maximised: the inertia less the price of the soft rules broken."""
         return self.inertia - self.soft_cost
 
-    def rosters(self) -> list[list[str]]:
-        """Names, or else numbers, of the rows of each group."""
-        found: list[list[str]] = [[] for _ in self.sizes]
-        if self.view is not None:
-            labels = self.view.labels
-            names = range(len(labels)) if self.names is None else self.names
-            for row, label in enumerate(labels):
-                found[label].append(str(names[row]))
-        return found
-
     def to_dict(self, names: Sequence[Any] | None = None) -> dict[str, Any]:
         """Give the report as plain data, ready for JSON; "balance" has the table."""
         plain = super().to_dict(names)
         return plain if self.balance is None else {**plain, "balance": self.balance.to_dict()}
+
+    def _roster(self, names: Sequence[Any] | None, *, all_rows: bool) -> str:
+        """The members of each group, or where they are."""
+        if sum(self.sizes) > MOST_ROWS and not all_rows:
+            rows = in_digits(sum(self.sizes))
+            return f"<p>{rows} rows; the labels have all, and so has a page with all rows.</p>"
+        return to_roster(replace(self, names=names).rosters(), word="Group")
 
     def describe(self) -> str:
         """Say who is in which group, one a line."""
@@ -112,7 +108,12 @@ class MixedReport(Report):
         return Pictures()
 
     def _content(
-        self, names: Sequence[Any] | None, pictures: Pictures, *, interactive: bool = True
+        self,
+        names: Sequence[Any] | None,
+        pictures: Pictures,
+        *,
+        interactive: bool = True,
+        all_rows: bool = False,
     ) -> str:
         """The page: one sentence, a roster for each group, the table, the rules, the solver."""
         told = self._told(names)
@@ -124,7 +125,7 @@ class MixedReport(Report):
         )
         parts = [
             f'<p class="verdict {kind}">{escape(self._headline)}.</p>\n<p>{said}</p>',
-            section("Who is in which group", _roster(replace(self, names=names).rosters())),
+            section("Who is in which group", self._roster(names, all_rows=all_rows)),
             ""
             if self.balance is None
             else section("Means and spreads", table(*self.balance.rows())),
@@ -132,18 +133,6 @@ class MixedReport(Report):
             solver_section(told),
         ]
         return "\n".join(filter(None, parts))
-
-
-def _roster(groups: list[list[str]]) -> str:
-    """A list of names for each group, which prints without a break inside."""
-    rows = sum(map(len, groups))
-    if rows > MOST_LISTED:
-        return f"<p>{in_digits(rows)} rows; labels_ has all.</p>"
-    cards = []
-    for j, who in enumerate(groups):
-        items = "".join(f"<li>{escape(name)}</li>" for name in who)
-        cards.append(f'<div class="roster"><h3>Group {j}</h3><ol>{items}</ol></div>')
-    return "\n".join(cards)
 
 
 def percent(share: float) -> str:

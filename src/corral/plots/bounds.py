@@ -49,6 +49,16 @@ class Measure:
     upper: FloatArray  # infinite where there is no bound
     broken: BoolArray
 
+    @property
+    def bounded(self) -> bool:
+        """Whether some cluster has a bound."""
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+
+    @property
+    def differs(self) -> bool:
+        """Whether clusters have different bounds."""
+        return any(bool(np.any(bound != bound[:1])) for bound in (self.lower, self.upper))
+
 
 def plot_sizes(
     labels: ArrayLike,
@@ -232,7 +242,15 @@ def _total(rule: ClusterTotals, labels: IntArray, k: int, names: ClusterNames) -
     values = sums_by(labels, rule.values, k)
     broken = np.zeros(k, bool)
     broken[rule.violations(labels, k).where] = True
-    return Measure(rule.phrase(called(None, names, 0)), values, *rule.bounds(k), broken)
+    title = title_of(rule, k, called(None, names, 0))
+    return Measure(title, values, *rule.bounds(k), broken)
+
+
+def title_of(rule: ClusterTotals, n_clusters: int, names: Any) -> str:
+    """The rule in words, without its bounds if clusters have different ones."""
+    if all(bool(np.all(bound == bound[:1])) for bound in rule.bounds(n_clusters)):
+        return rule.phrase(names)
+    return "cluster totals" if rule.name is None else f"cluster totals of {rule.name!r}"
 
 
 def _shares(rule: GroupShares, labels: IntArray, k: int, names: ClusterNames) -> Iterator[Measure]:

@@ -45,6 +45,7 @@ from .page import (
     to_page,
 )
 from .pictures import Pictures, View, to_pictures
+from .roster import MOST_ROWS, members, to_roster
 from .text import Prices, to_text
 
 if TYPE_CHECKING:
@@ -223,10 +224,13 @@ class Report(Findings):
         *,
         title: str = "corral report",
         names: Sequence[Any] | None = None,
+        all_rows: bool = False,
     ) -> str:
         """Give the report as one HTML page that needs no other file, and write it if asked.
 
-        Pictures need matplotlib; without it the page says so and has the tables.
+        Pictures need matplotlib; without it the page says so and has the tables.  Printed, a page
+        on up to 3,000 rows has all members under the names of their clusters, and one on more rows
+        has the first of them.
 
         Parameters
         ----------
@@ -235,9 +239,12 @@ class Report(Findings):
         title : str
         names : sequence, optional
             What to call the rows, such as the index of a data frame.
+        all_rows : bool, default=False
+            Show and print all rows, however many there are.
         """
         pictures = self._pictures(self.history)
-        content = self._content(self.names if names is None else names, pictures)
+        own = self.names if names is None else names
+        content = self._content(own, pictures, all_rows=all_rows)
         page = to_page(content, title)
         if path is not None:
             with atomic_writer(path) as file:
@@ -254,14 +261,23 @@ class Report(Findings):
         return to_fragment(self._content(self.names, pictures, interactive=False))
 
     def _content(
-        self, names: Sequence[Any] | None, pictures: Pictures, *, interactive: bool = True
+        self,
+        names: Sequence[Any] | None,
+        pictures: Pictures,
+        *,
+        interactive: bool = True,
+        all_rows: bool = False,
     ) -> str:
-        """The page: the picture, one sentence, the numbers, the rules, the rows, the solver."""
+        """The page: one sentence, the rosters, the picture, the numbers, the rules, the solver."""
         told = self._told(names)
         own: Any = {"clusters": self.clusters, "interactive": interactive}
-        members = "" if told.labels is None else to_members(told.labels, names, **own)
+        listed = "" if told.labels is None else to_members(told.labels, names, **own)
+        roster = self._roster(names, all_rows=all_rows) if interactive else ""
+        # Paper has the rosters, or the first rows; all of them if that is asked.
+        kind = "all-rows" if all_rows else "on-screen" if roster else ""
         parts = [
             headline(self),
+            section("Members", roster) if roster else "",
             pictures.map,
             pictures.clusters,
             summary(self, told),
@@ -269,10 +285,22 @@ class Report(Findings):
             changes_section(self.changes),
             profile_section(self.profiles(), told),
             bounds_section(self, told, pictures.bounds),
-            section("Who is in which cluster", members) if members else "",
+            section("Who is in which cluster", listed, kind) if listed else "",
             solver_section(told, pictures.solver),
         ]
         return "\n".join(filter(None, parts))
+
+    def rosters(self) -> list[list[str]]:
+        """Names, or else numbers, of the rows of each cluster."""
+        if self.view is None:
+            return [[] for _ in self.sizes]
+        return members(self.view.labels, len(self.sizes), self.names)
+
+    def _roster(self, names: Sequence[Any] | None, *, all_rows: bool) -> str:
+        """The members of each cluster; nothing of many rows, unless they are asked for."""
+        if self.view is None or (sum(self.sizes) > MOST_ROWS and not all_rows):
+            return ""
+        return to_roster(replace(self, names=names).rosters(), self.clusters)
 
     def _told(self, names: Sequence[Any] | None) -> Told:
         """What is known besides the findings."""

@@ -16,9 +16,9 @@ from scipy import sparse
 from .._text import in_digits
 from .._typing import FloatArray, IntArray, Matrix
 from ..audit import Findings
-from ..constraints import Constraint
+from ..constraints import ClusterSizes, ClusterTotals, Constraint
 from ..constraints.clusters import ClusterNames, called
-from ..plots.bounds import Measure, measure_sizes, measure_totals
+from ..plots.bounds import Measure, measure_sizes, measure_totals, title_of
 from .changes import Changes
 from .pictures import View
 from .text import Prices
@@ -176,6 +176,8 @@ MOST_MESSAGES = 20
 #: Characters from which a cell is given more width, so that a narrow page scrolls instead.
 LONG = 30
 
+ELSEWHERE = "the bounds are under Sizes and totals"
+
 PRICE_NOTE = (
     "The price of a rule is how much the objective falls without it, found by refits from the "
     "answer; a longer search may find more."
@@ -194,7 +196,7 @@ style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 html {{ color-scheme: light dark; background: #fff; }}
 body {{ margin: 0; }}
 @media (prefers-color-scheme: dark) {{ html {{ background: #16181b; }} }}
-@page {{ margin: 15mm; }}
+@page {{ margin: 12mm; }}
 {style}</style>
 </head>
 <body>
@@ -296,7 +298,7 @@ def rules_section(findings: Findings, told: Told) -> str:
         [
             number,
             type(entry.constraint).__name__,
-            entry.constraint.phrase(names),
+            _phrase(entry.constraint, names, len(findings.sizes), told),
             "hard" if entry.constraint.hard else "soft",
             entry.violations.count,
             float(entry.violations.amount),
@@ -311,6 +313,16 @@ def rules_section(findings: Findings, told: Told) -> str:
             row.append(_priced(prices, number))
         note = f'<p class="note">{PRICE_NOTE}</p>'
     return section("Rules", table(head, rows) + note) + _broken(findings, names)
+
+
+def _phrase(rule: Constraint, names: Any, n_clusters: int, told: Told) -> str:
+    """The rule in words; bounds of each cluster of its own are said with its size or total."""
+    if isinstance(rule, ClusterSizes) and rule.ordered:
+        return f"cluster sizes; {ELSEWHERE}"
+    if isinstance(rule, ClusterTotals) and told.labels is not None:
+        title = title_of(rule, n_clusters, names)
+        return title if title == rule.phrase(names) else f"{title}; {ELSEWHERE}"
+    return rule.phrase(names)
 
 
 def _priced(prices: Prices, rule: int) -> str:
@@ -350,7 +362,7 @@ def bounds_section(findings: Findings, told: Told, picture: str = "") -> str:
     tables = _clusters(findings.sizes, rules, told.clusters)
     if told.labels is not None:
         tables += _totals(told.labels, rules, len(findings.sizes), told.clusters)
-    return section("Sizes and totals", f"{picture}\n{tables}")
+    return section("Sizes and totals", f'{picture}\n<div class="beside">{tables}</div>')
 
 
 def solver_section(told: Told, pictures: str = "") -> str:
@@ -379,35 +391,56 @@ def _broken(findings: Findings, names: Sequence[Any] | None) -> str:
     return "\n".join(filter(None, parts))
 
 
-#: Rows that moved, or are new, which the page lists; the others are only counted.
+#: Rows that moved, or are new, which the page names; the others are only counted.
 MOST_CHANGES = 500
 
 
 def changes_section(changes: Changes | None) -> str:
-    """What changed since an earlier answer: each cluster, and each row that moved or is new."""
+    """What changed since an earlier answer: each cluster, and who moved or is new."""
     if changes is None:
         return ""
     head = ("cluster", "before", "now", "left", "came", "new")
     clusters = table(head, changes.by_cluster())
+    moves: dict[tuple[str, str], list[str]] = {}
     found = changes.rows()
-    rows = [(row, before or "new", after) for row, before, after in found[:MOST_CHANGES]]
-    listed = table(("row", "before", "now"), rows) if rows else ""
-    more = len(found) - len(rows)
-    note = f'<p class="note">and {in_digits(more)} more</p>' if more else ""
-    content = f"<p>{escape(str(changes))}.</p>\n{clusters}\n{listed}{note}"
-    return section("What changed", content)
+    for row, before, after in found:
+        moves.setdefault((before or "new", after), []).append(row)
+    rows, room = [], MOST_CHANGES
+    for (before, after), who in moves.items():
+        named = ", ".join(who[: max(room, 0)])
+        more = len(who) - max(min(room, len(who)), 0)
+        said = f"{named} and {in_digits(more)} more" if more and named else named or "not named"
+        rows.append((before, after, len(who), said))
+        room -= len(who)
+    listed = table(("from", "to", "rows", "who"), rows) if rows else ""
+    return section("What changed", f"<p>{escape(str(changes))}.</p>\n{clusters}\n{listed}")
 
 
 def _clusters(sizes: Sequence[int], rules: list[Constraint], names: ClusterNames) -> str:
-    """Size of each cluster and what is allowed."""
+    """Size of each cluster, what is allowed if that differs, and whether it is obeyed."""
     measure = measure_sizes(sizes, rules)
     total = max(sum(sizes), 1)
-    rows = [
-        (_named(j, names), size, f"{size / total:.1%}", *_judged(measure, j))
-        for j, size in enumerate(sizes)
+    rows: list[list[Any]] = [
+        [_named(j, names), size, f"{size / total:.1%}"] for j, size in enumerate(sizes)
     ]
-    head = ("cluster", "points", "share", "allowed", "verdict")
-    return table(head, rows)
+    return table(*_with_bounds(["cluster", "points", "share"], rows, [measure]))
+
+
+def _with_bounds(
+    head: list[str], rows: list[list[Any]], measures: Sequence[Measure]
+) -> tuple[list[str], list[list[Any]]]:
+    """A column of what is allowed if clusters differ in it, and one of verdicts if there are any.
+
+    Bounds that all clusters have are said in the table of the rules.
+    """
+    judged = [_judged(measure, j) for measure in measures for j in range(len(measure.values))]
+    if any(measure.differs for measure in measures):
+        head = [*head, "allowed"]
+        rows = [[*row, allowed] for row, (allowed, _) in zip(rows, judged, strict=True)]
+    if any(measure.bounded for measure in measures):
+        head = [*head, "verdict"]
+        rows = [[*row, verdict] for row, (_, verdict) in zip(rows, judged, strict=True)]
+    return head, rows
 
 
 def _named(cluster: int, names: ClusterNames) -> Any:
@@ -417,24 +450,36 @@ def _named(cluster: int, names: ClusterNames) -> Any:
 
 def _totals(labels: IntArray, rules: list[Constraint], n_clusters: int, names: ClusterNames) -> str:
     """Totals and shares of each cluster, if any are bounded."""
-    rows = [
-        (measure.title, _named(j, names), float(value), *_judged(measure, j))
-        for measure in measure_totals(labels, rules, n_clusters, names)
+    measures = measure_totals(labels, rules, n_clusters, names)
+    rows: list[list[Any]] = [
+        [measure.title, _named(j, names), float(value)]
+        for measure in measures
         for j, value in enumerate(measure.values)
     ]
-    head = ("rule", "cluster", "value", "allowed", "verdict")
-    return table(head, rows) if rows else ""
+    return table(*_with_bounds(["rule", "cluster", "value"], rows, measures)) if rows else ""
 
 
-def section(title: str, content: str) -> str:
-    """A part of the page with a heading."""
-    return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
+def section(title: str, content: str, kind: str = "") -> str:
+    """A part of the page with a heading, and a class for the style and the script."""
+    own = f' class="{kind}"' if kind else ""
+    return f"<section{own}><h2>{escape(title)}</h2>\n{content}</section>"
+
+
+#: Columns from which a table is shown row by row on a phone.
+WIDE = 4
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table with a button at the head of each column; numbers sort as numbers."""
-    body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table>\n{_head(head)}\n<tbody>\n{body}\n</tbody>\n</table>"
+    """A table with a button at the head of each column; numbers sort as numbers.
+
+    A wide one has the heads in its cells too, which a phone shows one below the other.
+    """
+    wide = len(head) >= WIDE
+    heads = [f' data-head="{escape(cell)}"' if wide else "" for cell in head]
+    lines = ("".join(map(_cell, row, heads)) for row in rows)
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    kind = ' class="wide"' if wide else ""
+    return f"<table{kind}>\n{_head(head)}\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
 def _head(cells: Sequence[str]) -> str:
@@ -443,12 +488,13 @@ def _head(cells: Sequence[str]) -> str:
     return f"<thead><tr>{heads}</tr></thead>"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, head: str = "") -> str:
     if isinstance(value, (int, float, np.number)):
-        return f'<td class="number" data-value="{float(value)!r}">{in_digits(value)}</td>'
+        own = f'class="number" data-value="{float(value)!r}"{head}'
+        return f"<td {own}>{in_digits(value)}</td>"
     kind = f' class="{value}"' if value in ("ok", "broken") else ""
     kind = kind or (' class="long"' if len(str(value)) > LONG else "")
-    return f"<td{kind}>{escape(str(value))}</td>"
+    return f"<td{kind}{head}>{escape(str(value))}</td>"
 
 
 def _judged(measure: Measure, j: int) -> tuple[str, str]:

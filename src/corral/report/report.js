@@ -30,7 +30,8 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
   const name = (row) => (names === null ? String(row) : names[row]);
   const [body, search] = [place.querySelector("tbody"), place.querySelector("input")];
   const [more, count] = [place.querySelector(".more"), place.querySelector(".count")];
-  const STEP = 50, PAPER = 1000; // rows of a step, and most rows that are printed
+  const STEP = 50; // rows of a step
+  const paper = place.classList.contains("all-rows") ? Infinity : 0; // rows that are printed
   const chip = new Map(); // the colour of each cluster, from the table of the clusters
   for (const cell of document.querySelectorAll(".corral-report td[data-value] > .chip")) {
     chip.set(Number(cell.parentElement.dataset.value), cell.style.background);
@@ -67,7 +68,7 @@ for (const data of document.querySelectorAll('.corral-report script[type="applic
   search.addEventListener("input", filter);
   more.addEventListener("click", () => show(body.rows.length));
   window.addEventListener("beforeprint", () => {
-    while (body.rows.length < Math.min(found.length, PAPER)) show(body.rows.length);
+    while (body.rows.length < Math.min(found.length, paper)) show(body.rows.length);
   });
   // Spreadsheets compute cells that begin like formulas, so such names get an apostrophe.
   const safe = (text) => {

@@ -58,6 +58,7 @@ def search(
         # There are many more local optima where clusters are connected.
         budget.work += (at.GROWTH - 1) * at.WORK
         budget.patience *= at.GROWTH
+    given = budget.work
     answers, failed = Population(random_state, budget.patience, most), 0
     try:
         for name, make in makers:
@@ -93,6 +94,8 @@ def search(
         answers.ended = "the budget" if budget.over else "children without success"
         if answers.top.objective <= perfect:
             answers.ended = "an answer that cannot be better"
+        elif variation.tells_apart:
+            exchange(descender, variation, answers, at.STEP * given)
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:
@@ -102,3 +105,23 @@ def search(
             answers.add(placed)
             tell("groups placed where there is room", placed)
     return answers
+
+
+def exchange(descender: Descender, variation: Variation, answers: Population, work: float) -> None:
+    """Exchange the centres of clusters with bounds of their own, until no pair helps.
+
+    It has so much work of its own: an answer with two of them in each other's place may be far from
+    all that children try, and people see at once that it is wrong.
+    """
+    budget, helps = descender.budget, True
+    budget.work = budget.spent + work
+    while helps:
+        helps = False
+        for clusters in variation.exchanges(answers.top):
+            if budget.over:
+                return
+            # Few rounds and many end in different local optima.
+            for target in (answers.top.objective, np.inf):
+                helps = helps or answers.add(descender.from_clusters(clusters, None, target))
+            if helps:
+                break

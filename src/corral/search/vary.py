@@ -4,7 +4,8 @@
 seeded anew from their own groups.  *Shuffle*: some groups of mixed clusters change places.
 *Replace*: a cluster is put around another group near it, where centres are groups.  *Exchange
 bounds*: two clusters change sizes, where the order of the sizes is free.  *Rename*: two clusters
-that have rules of their own exchange their groups.  *Cross*: the clusters of two parents are
+that have rules of their own exchange their groups; at the end all pairs of near
+ones exchange their centres (`exchanges`).  *Cross*: the clusters of two parents are
 matched, and one of each pair is taken (HG-means, Gribel and Vidal 2019).  All but the last change
 few clusters, and only these are searched again.
 
@@ -15,6 +16,7 @@ are merged, and a random spanning tree is cut.  *Relocate*: two are merged and a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -46,6 +48,11 @@ class Variation:
     def crosses(self) -> bool:
         """Whether clusters have centres that make sense in another answer, or split in two."""
         return not self.shape.mixes
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether clusters have centres that may change places, and rules of their own."""
+        return self.crosses and self.rules.numbered
 
     def local(self, answer: Answer, fills: bool = False) -> Varied:
         """A variation of few clusters, each kind that there is with the same chance.
@@ -202,6 +209,21 @@ class Variation:
         labels[self.rules.pins[:, 0]] = self.rules.pins[:, 1]
         awake[[a, b]] = True
         return Varied(labels, awake, answer.rules, answer.prices)
+
+    def exchanges(self, answer: Answer) -> Iterator[Any]:
+        """Clusters of an answer of which two that rules tell apart have changed places.
+
+        Each pair of near clusters once, the nearest first.
+        """
+        k, rules = self.rules.n_clusters, self.rules.cluster_rules()
+        gaps = self.shape.gaps(answer.clusters, answer.clusters)
+        near = np.argsort(np.argsort(gaps, axis=1, kind="stable"), axis=1) <= at.WIDTH
+        unlike = np.any(rules[:, :, None] != rules[:, None], axis=0)
+        first, second = np.nonzero(np.triu(unlike & (near | near.T), 1))
+        for place in np.argsort(gaps[first, second], kind="stable").tolist():
+            order = np.arange(k)
+            order[[first[place], second[place]]] = second[place], first[place]
+            yield self.shape.some(answer.clusters, order)
 
     def _near(self, answer: Answer, a: int, others: BoolArray) -> int:
         """One of some other clusters, the nearer to a cluster the likelier."""
