@@ -86,7 +86,7 @@ def test_a_planner_has_a_month_in_three_commands(planner, corral):
 
 
 PLANNERS = {
-    "no column of ids": (("--clusters", "reps.csv"), "name ids with --id-column"),
+    "no column of ids": (("--clusters", "reps.csv"), "left out: customer (text)"),
     "plain numbers": (
         (*FIT[:4], "--clusters", "reps.csv", "--total", "minutes"),
         "--metric haversine compares places on the ground",

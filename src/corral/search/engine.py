@@ -95,7 +95,7 @@ def search(
         if answers.top.objective <= perfect:
             answers.ended = "an answer that cannot be better"
         elif variation.tells_apart:
-            exchange(descender, variation, answers, at.STEP * given)
+            exchange(descender, variation, answers, given)
         answers.add(descender.finished(answers.top))
     except OutOfTime:
         if answers.best is None:

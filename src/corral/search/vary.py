@@ -51,8 +51,11 @@ class Variation:
 
     @property
     def tells_apart(self) -> bool:
-        """Whether clusters have centres that may change places, and rules of their own."""
-        return self.crosses and self.rules.numbered
+        """Whether clusters have centres that may change places, and bounds of their own."""
+        sums = self.rules.sums()
+        bounds = np.concatenate([sums.lower, sums.upper])
+        own = bool(np.any(bounds != bounds[:, :1]))
+        return self.crosses and self.rules.numbered and own
 
     def local(self, answer: Answer, fills: bool = False) -> Varied:
         """A variation of few clusters, each kind that there is with the same chance.
