@@ -156,12 +156,12 @@ def test_shares_in_a_cluster_that_is_not_there():
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ("abc", "a str"),
+        ("abc", "'abc'; it must be a list of texts"),
         (["a", "b", "a"], "'a' twice, at 0 and 2"),
         (["a", None, "b"], r"\[1\].* is None"),
         (["a", " ", "b"], "not blank"),
         (["a", "b"], "2 names, but n_clusters is 3"),
-        ({"a": 1}, "a dict"),
+        ({"a": 1}, "must be a list of texts"),
     ],
 )
 def test_wrong_lists_of_names(names, said):
