@@ -279,25 +279,16 @@ def fit(
     read = [*asked.files, *([] if previous is None else [previous])]
     for option, path in files.items():
         check_output(option, path, force=force, inputs=read)
-    for option, value in (("--stay", stay), ("--changes", changes)):
-        if value is not None and previous is None:
-            raise ValueError(f"{option} is {value!r}, but --previous is not given; give both.")
-    if sheets and not (output or "").lower().endswith(".xlsx"):
-        raise ValueError(
-            f"--sheets is for Excel files, but --output is {output!r}; give -o NAME.xlsx."
-        )
     if (output is None and labels_out is None) or as_json:
         check_printing("JSON" if as_json else "the labels", "open it" if as_json else "give -o")
     written = Written(force=force)
-    if prices is not None and method != "kmeans":
-        raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
+    if previous is None:
+        refuse_without_previous({"--stay": stay, "--changes": changes})
+    refuse_other_kinds(output, method, sheets=sheets, prices=prices)
     points, rules, n_clusters = load(asked, quiet=quiet, whole=labels_out is None)
     if labels_out is None:
-        if not quiet and are_degrees(points):
-            first, second = map(repr, points.space.columns)
-            fault = f"{first} and {second} are compared as plain numbers"
-            more = "--metric haversine compares places on the ground"
-            say(f"corral: warning: {fault}; {more}", err=True)
+        if not quiet:
+            warn_of_degrees(points)
         others = columns_before(points, asked.id_column, keep_columns)
     start = bases_of(asked, points, method, bases)
     if start is not None and bases != "fix":
@@ -395,6 +386,34 @@ def are_degrees(points: Points) -> bool:
         side for name in called for side in ("latitude", "longitude") if name in HEADINGS[side]
     ]
     return points.space.metric == "euclidean" and sorted(sides) == ["latitude", "longitude"]
+
+
+def refuse_without_previous(given: dict[str, Any]) -> None:
+    """Raise ValueError for options that need an earlier answer, of which there is none."""
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(f"{option} is {value!r}, but --previous is not given; give both.")
+
+
+def refuse_other_kinds(
+    output: str | None, method: str, *, sheets: bool, prices: float | None
+) -> None:
+    """Raise ValueError for options that are for another kind of file or of clusters."""
+    if sheets and not (output or "").lower().endswith(".xlsx"):
+        raise ValueError(
+            f"--sheets is for Excel files, but --output is {output!r}; give -o NAME.xlsx."
+        )
+    if prices is not None and method != "kmeans":
+        raise ValueError(f"--prices is for --method kmeans, but --method is {method}.")
+
+
+def warn_of_degrees(points: Points) -> None:
+    """Say that degrees are compared as plain numbers, if they are."""
+    if are_degrees(points):
+        first, second = map(repr, points.space.columns)
+        fault = f"{first} and {second} are compared as plain numbers"
+        more = "--metric haversine compares places on the ground"
+        say(f"corral: warning: {fault}; {more}", err=True)
 
 
 def bases_of(
