@@ -436,13 +436,14 @@ class Descender:
                 break
             # Cuts of trees mend sums slowly, but they go on while they do.
             mends = len(model.node) > 1 and hard / penalty < (1.0 - at.PROMISING) * waste
-            rise, waste = rise + (not mends or rise < at.PENALTY_RISES), min(waste, hard / penalty)
+            rises, waste = not mends or rise < at.PENALTY_RISES, min(waste, hard / penalty)
+            rise += rises
             if rise > at.PENALTY_RISES or objective + soft > target:
                 self.penalty /= at.PENALTY_DRIFT**2
                 return None
             if self.deadline.passed:
                 raise OutOfTime
-            if rise < at.PENALTY_RISES:
+            if rises:
                 penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
             if len(model.node) > 1:
