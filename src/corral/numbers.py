@@ -131,10 +131,11 @@ EXACT = 1 << 22
 
 #: Work of a search with effort 1, in about nanoseconds: a part that every search has; for each
 #: number of X that the coarse level sees, times clusters; and for each number of X, times clusters.
-#: With a first part of 3.5e8, 282 cells of the grid take half as long again in the median as with
-#: 1.8e8, and end 0.08 % lower; a few with separated clusters end 5 to 15 % lower.  With a last part
-#: of 30, 130 cells take a fifth less time and end 0.2 % higher, those of 20,000 rows 0.5 %.
-WORK, WORK_EACH, WORK_ALL = 4e8, 30.0, 60.0
+#: With a first part of 4e8, 410 cells of the grid take half as long again in the median and end
+#: 0.05 % lower; with 1.5e8 they take two thirds of the time and end 0.14 % higher, a few with
+#: separated clusters 5 to 9 %.  With a last part of 30, 130 cells take a fifth less time and end
+#: 0.2 % higher, those of 20,000 rows 0.5 %.
+WORK, WORK_EACH, WORK_ALL = 2.5e8, 30.0, 60.0
 #: Work of a child, or of a round of prices, labels and centres, beside its entries; of a pass over
 #: the groups, a seed, or half an iteration of ADMM, beside its entries; and of such an iteration
 #: for each entry.  They are nanoseconds of one core, so that small problems keep to the budget.
@@ -147,8 +148,9 @@ COARSE, COARSE_EACH = 2_000, 50
 #: Entries of ADMM's x, at most.  It is left out where these are fewer than so many groups for each
 #: cluster, which do not show where the clusters are.
 ADMM_ENTRIES, ADMM_EACH = 40_000, 5
-#: Part of the time left that one step may take (the sample, seeds, ADMM), and part of the work
-#: after which no further start is made.
+#: Part of the time left that one step may take (the sample, seeds, ADMM), part of the work after
+#: which no further start is made, and part of it that samples leave to all rows: children cost less
+#: there.  Where samples leave 0.6, 238 cells of 20,000 rows end 0.13 % higher after the same time.
 STEP = 0.4
 #: Answers that are kept as parents, at most; fewer with many clusters: all parents together have
 #: about so many clusters.  Local children improve one answer of many clusters faster than several.

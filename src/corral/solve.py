@@ -127,7 +127,7 @@ def _searched_samples(
     while at.GROWTH * size < problem.rules.n_groups and not until.passed:
         part = problem.part(draw(problem.rules, size, random_state))
         budget = Budget.of(size_of(part.near), problem.n_clusters, problem.settings.effort, until)
-        budget.work = min(budget.work, at.STEP * own.budget.work)
+        budget.work = min(budget.work, (1.0 - at.STEP) * own.budget.work)
         own.budget.work -= budget.work
         events.note("groups of a sample", part.rules.n_groups)
         of_part = Makers(part, random_state, budget)
