@@ -39,15 +39,14 @@ CORE = [
 BOTH = 3.4e-7
 #: Rows, features, clusters and seconds of fits on one H200, equal sizes (docs/gpu.md).
 GPU = [
-    (1_000_000, 128, 1_024, 3.5),
-    (10_000_000, 96, 4_096, 24.3),
-    (5_000_000, 96, 65_536, 125.0),
-    (50_000_000, 32, 64, 12.2),
-    (10_000_000, 16, 32, 5.8),
-    (10_000_000, 64, 100, 6.0),
+    (1_000_000, 128, 1_024, 4.4),
+    (10_000_000, 96, 4_096, 37.5),
+    (50_000_000, 32, 64, 12.3),
+    (10_000_000, 16, 32, 3.4),
+    (10_000_000, 64, 100, 6.4),
 ]
 #: Seconds of the sample, seconds of a row, passes, and products a second of one H200.
-FIXED, EACH, PASSES, SPEED = 2.0, 2e-7, 30, 1.2e13
+FIXED, EACH, PASSES, SPEED = 2.0, 2e-7, 30, 8e12
 
 
 def rows(n: int) -> np.ndarray:

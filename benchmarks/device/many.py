@@ -103,9 +103,10 @@ def part_e(name: str, rounds: int = ROUNDS) -> None:
     began, free = lloyd(points, k, rounds)
     print(f"    {rounds} rounds of Lloyd {began:.2f} s; {flash_round(points, k)}", flush=True)
     sizes, none = equal_sizes(n, k), np.empty((0, 2), np.int64)
-    few = max(n // 50, 20 * k)
-    _, first = timed_fit(points[:few], k, ClusterSizes(equal_sizes(few, k)))
-    print(f"    a first fit of {few} rows {first:.2f} s", flush=True)
+    few = n // 50
+    some = min(k, few // 20)
+    _, first = timed_fit(points[:few], some, ClusterSizes(equal_sizes(few, some)))
+    print(f"    a first fit of {few} rows in {some} clusters {first:.2f} s", flush=True)
     with Sampled() as sampled:
         model, seconds = timed_fit(points, k, ClusterSizes(sizes))
     held = torch.cuda.max_memory_allocated() / 2**30
