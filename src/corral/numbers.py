@@ -124,8 +124,10 @@ FOLLOWED = 64
 #: and the factor by which the first one falls after a descent that needed no rise; it rises by the
 #: square of that otherwise.
 PENALTY_RISES, PENALTY_DRIFT = 10, 0.95
-#: Entries of a table of costs up to which it is kept, and labels are made exact at the centres.
-EXACT = 1 << 22
+#: Entries of a table of costs up to which it is kept, and up to which a descent ends with labels
+#: that are exact at the centres.  With the first for both, 13 cells of 20,000 rows in 400 clusters
+#: take 0.86 of the time and end 1.8 % higher.
+EXACT, FINISHED = 1 << 22, 1 << 24
 
 # Search: the loop
 

@@ -70,3 +70,15 @@ def test_a_seed_gives_the_same_answer(kind):
     one, two = (Small(X, RULES[kind], 4, effort=0.1).search().top for _ in range(2))
     np.testing.assert_array_equal(one.labels, two.labels)
     assert one.objective == two.objective
+
+
+def test_a_descent_ends_with_groups_passed_on_through_all_clusters_though_some_pairs_are_apart():
+    # One row is at the wrong end of a line: each cluster has to pass one on to the next.
+    line, k = np.arange(400.0)[:, None], 40
+    rules = [ClusterSizes([10] * k), CannotLink([(5, 200), (200, 390)])]
+    small = Small(line, rules, k)
+    wrong = np.roll(np.arange(400) // 10, 1)
+    found = small.descender.finished(small.descender.from_labels(wrong))
+    assert not broken(found.rules, found.labels)
+    # On a line, clusters of equal sizes cost least where each is a piece of it.
+    assert small.problem.objective(found.objective) == pytest.approx(k * 82.5)

@@ -21,7 +21,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..constraints._checks import sums_by
 from ..deadline import NEVER, Deadline, OutOfTime
 from ..exact import NoAssignment, assign, broken, place_by_room
-from ..rules import Rules
+from ..rules import Pairs, Rules
 from .budget import Budget
 from .model import Model, Priced
 from .moves import Scratch, State, appraise, descend, restless, state_of
@@ -317,19 +317,21 @@ class Descender:
         """The answer after exact assignments at its centres, while these lower the objective.
 
         Only where they are quick: sizes of single rows by a flow, cliques of cannot-links by linear
-        assignments.
+        assignments.  Other pairs are left out of a flow, and moves mend what breaks: groups may
+        have to pass on through many clusters, which moves do not see.
         """
         rules = answer.rules
         m, k = rules.n_groups, rules.n_clusters
-        quick = rules.quickly_exact and self.shape.follows and m * k <= at.EXACT
+        exactly = rules if rules.quickly_exact else replace(rules, pairs=Pairs(m))
+        quick = exactly.quickly_exact and self.shape.follows and m * k <= at.FINISHED
         quick = quick and not self.shape.mixes  # there, groups leave where they cost least
         most = self.budget.spent + at.STEP * self.budget.work
         # A flow with places of cliques has so many more arcs and nodes.
-        each = 1000.0 if rules.sizes is not None and len(rules.pairs) else 50.0
+        each = 1000.0 if rules.sizes is not None and len(exactly.pairs) else 100.0
         while quick and self.budget.spent < most and not self.budget.deadline.passed:
             cost = self.shape.table(answer.clusters)
             try:
-                exact = assign(rules, cost, incumbent=answer.labels, deadline=self.deadline)
+                exact = assign(exactly, cost, incumbent=answer.labels, deadline=self.deadline)
                 self.exact = self.exact[0] + 1, self.exact[1]
                 self.budget.spend(at.CHILD_WORK + each * m * k)
                 moved, awake = exact.labels != answer.labels, np.zeros(k, bool)
