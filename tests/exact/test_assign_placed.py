@@ -113,3 +113,23 @@ def test_a_short_limit_leaves_an_answer_that_a_greedy_method_has(k, kind):
         model.fit(X, constraints=rules)
     assert model.report_.feasible
     assert len(np.unique(model.labels_)) == k
+
+
+@pytest.mark.parametrize(("n", "k", "groups"), [(400, 20, 4), (1000, 20, 10), (3000, 50, 7)])
+def test_shares_are_dealt_to_all_clusters_and_nearer_where_costs_say(n, k, groups):
+    # Dealing each group in turn obeys these, so they are never refused here.
+    rng = np.random.default_rng(n)
+    group, points = np.arange(n) % groups, rng.normal(size=(n, 2))
+    rules = presolve(
+        ConstraintSet([GroupShares(group, minimum=0.5 / groups, maximum=2.0 / groups)]), n, k
+    )
+    cost = ((points[:, None] - points[:k]) ** 2).sum(axis=2)
+    dealt, near = place_by_room(rules), place_by_room(rules, cost=cost)
+    for labels in (dealt, near):
+        counts = np.zeros((k, groups))
+        np.add.at(counts, (labels, group), 1.0)
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        assert shares.min() >= 0.5 / groups - 1e-12
+        assert shares.max() <= 2.0 / groups + 1e-12
+    rows = np.arange(n)
+    assert cost[rows, near].sum() < 0.9 * cost[rows, dealt].sum()

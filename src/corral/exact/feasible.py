@@ -9,6 +9,8 @@ packing sizes; the clause learning of CP-SAT solves most such problems in millis
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,7 +19,7 @@ from scipy import sparse
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import NEVER, Deadline, OutOfTime
-from ..numbers import PIECE, PROGRAM_SECONDS
+from ..numbers import GROWTH, ITERATIONS, PIECE, PROGRAM_SECONDS
 from ..rules import Adjacency, Rules
 from ..rules.sums import Sums
 from ..search.compiled import compiled
@@ -241,16 +243,17 @@ def place_by_room(
     Groups are placed from the largest to the smallest, which answers most of the questions in the
     search for a smaller conflict in a millisecond.  With costs each group goes to the cheapest
     cluster with room, and sizes hold in their order.  If that fails, groups are dealt so that all
-    clusters come near even shares of the sums; if that fails too, to the first cluster with room,
-    or to as many clusters as can have their shares.  OutOfTime is raised at the deadline.
+    clusters come near even shares of the sums, and then so that these count less and costs more;
+    if that fails too, to the first cluster with room, or to as many clusters as can have their
+    shares.  OutOfTime is raised at the deadline.
     """
     k, dealt = rules.n_clusters, partial(_dealt, rules, deadline)
-    first = np.arange(float(k))[None]
-    if cost is not None and (labels := dealt(np.ones(k, bool), cost)) is not None:
+    every, first = np.ones(k, bool), np.arange(float(k))[None]
+    if cost is not None and (labels := dealt(every, cost)) is not None:
         return labels
-    if (labels := dealt(np.ones(k, bool))) is not None:
-        return labels
-    best, sums, pinned = dealt(np.ones(k, bool), first), rules.sums(), np.zeros(k, bool)
+    if (labels := dealt(every)) is not None:
+        return labels if cost is None else _nearer(partial(dealt, every), labels, cost)
+    best, sums, pinned = dealt(every, first), rules.sums(), np.zeros(k, bool)
     pinned[rules.pins[:, 1]] = True
     needed = pinned | np.any((sums.lower > 0.0) | (sums.upper < 0.0), axis=0)
     if not len(sums) or needed.all():
@@ -271,12 +274,32 @@ def place_by_room(
     return best
 
 
+def _nearer(
+    dealt: Callable[[FloatArray, float], IntArray | None], labels: IntArray, cost: FloatArray
+) -> IntArray:
+    """Labels dealt by costs and even shares, these for as little as keeps the rules."""
+    spread = float((cost.mean(axis=1) - cost.min(axis=1)).mean())
+    if spread <= 0.0:
+        return labels
+    with suppress(OutOfTime):
+        for step in range(ITERATIONS, 0, -1):
+            found = dealt(cost, spread * GROWTH**step)
+            if found is None:
+                break
+            labels = found
+    return labels
+
+
 def _dealt(
-    rules: Rules, deadline: Deadline, some: BoolArray, cost: FloatArray | None = None
+    rules: Rules,
+    deadline: Deadline,
+    some: BoolArray,
+    cost: FloatArray | None = None,
+    even: float = 0.0,
 ) -> IntArray | None:
     """Labels of groups placed where they cost least in some clusters; None if they break a rule.
 
-    Without costs, where they bring the sums nearest to even shares.
+    Without costs, where they bring the sums nearest to even shares; with costs these have a price.
     """
     graph, sums, k = rules.pairs.links, rules.sums(), rules.n_clusters
     amount = np.ascontiguousarray(sums.values.T)
@@ -287,9 +310,11 @@ def _dealt(
     # Sums with little room between aims and bounds matter most.
     room = np.where(some, np.minimum(aim.T - sums.lower, sums.upper - aim.T), np.inf)
     price = 1.0 / np.maximum(room.min(axis=1, initial=np.inf), sums.unit[:, 0]) ** 2
-    upper = np.where(some, sums.upper, -np.inf).T.copy()
+    # Amounts of both signs may come back within the bounds.
+    upper = np.where((sums.values < 0.0).any(axis=1)[:, None], np.inf, sums.upper)
+    upper = np.where(some, upper, -np.inf).T.copy()
     table = np.zeros((1, k)) if cost is None else np.ascontiguousarray(cost, np.float64)
-    places = load, upper, aim, price if cost is None else np.zeros(len(sums))
+    places = load, upper, aim, price if cost is None else even * price
     labels, links, pin = np.full(rules.n_groups, -1), _links(graph), _pins(rules)
     step = max(int(PIECE) // (k * (1 + len(sums))), 1)
     for begin in range(0, rules.n_groups, step):

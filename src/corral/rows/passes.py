@@ -61,15 +61,13 @@ class Curvature:
         """
         q, large = amount.shape[1], share > DECIDED**2 * share.max(axis=1, keepdims=True, initial=0)
         number, total = large.sum(axis=1), np.where(large, share, 0.0).sum(axis=1)
-        part = share[large] / np.repeat(total, number)
-        cell = where[large].astype(np.int64)[:, None] * q + np.arange(q)
-        amount = np.repeat(np.sqrt(each)[:, None] * amount, number, axis=0)
-        held = part[:, None] * amount
-        squares = held[:, :, None] * amount[:, None, :]
-        cells = (cell[:, :, None] * q + np.arange(q)).ravel()
-        own: FloatArray = np.bincount(cells, squares.ravel(), k * q * q).astype(np.float64)
-        ends = np.concatenate([[0], np.cumsum(number * q)])
-        rows = sparse.csr_array((held.ravel(), cell.ravel(), ends), shape=(len(share), k * q))
+        part, cluster = share[large] / np.repeat(total, number), where[large].astype(np.int64)
+        amount, ends = np.sqrt(each)[:, None] * amount, np.concatenate([[0], np.cumsum(number)])
+        parts = sparse.csr_array((part, cluster, ends), shape=(len(share), k))
+        own = parts.T @ (amount[:, :, None] * amount[:, None, :]).reshape(-1, q * q)
+        held = part[:, None] * np.repeat(amount, number, axis=0)
+        cell = cluster[:, None] * q + np.arange(q)
+        rows = sparse.csr_array((held.ravel(), cell.ravel(), ends * q), shape=(len(share), k * q))
         return cls(own.reshape(k, q, q), rows)
 
     def __add__(self, other: Curvature) -> Curvature:
@@ -343,7 +341,7 @@ def _soft_loads_near(shard: Shard, ask: Ask, near: Ask, temperature: float) -> L
             held = own[:, q : q + 1] * share
             load[:, q] += added_by(flat, held.reshape(-1), k)
         between = xp.nonzero(largest < SURE)[0]
-        upto = BENT * k * n_sums * len(largest) / (t * max(len(shard), 1))
+        upto = BENT * k * len(largest) / (t * max(len(shard), 1))
         some = between[:: max(int(np.ceil(len(between) / max(upto, 1.0))), 1)]
         each = np.full(len(some), len(between) / max(len(some), 1))
         bent.append((*(to_host(column[some]) for column in (share, where, own)), each))

@@ -55,7 +55,7 @@ class Blocks:
         whole = size <= at.CURVED
         curvature = np.zeros((size, size) if whole else (0, 0))
         some = max(size, at.CURVED_WORK // max(size * size, 1))
-        some = min(some if whole else at.BENT * size // at.CHEAPEST, m)
+        some = min(some if whole else at.BENT * k // at.CHEAPEST, m)
         some = 0 if whole and k <= at.FEW_SHARES else some
         kept = np.zeros((some, k if whole else at.CHEAPEST))
         clusters = np.zeros((0 if whole else some, at.CHEAPEST), np.int64)
@@ -186,7 +186,9 @@ def find_prices(
     prices = np.zeros((k, n_sums)) if known is None else sums.allowed(known.prices, known.prices)
     eps = scale if known is None else known.eps
     few, coldest = at.UNDECIDED * m + k * n_sums, HALF_DIGITS * scale
-    each = m * k * (3.0 + 2.0 * n_sums) + 2.0 * prices.size**2 + at.PASS_WORK
+    whole = prices.size <= at.CURVED  # then all groups are read once more for each sum
+    each = m * k * (3.0 + (2.0 if whole else 0.4) * n_sums) + at.PASS_WORK
+    each += 2.0 * prices.size**2 if whole else float(at.BENT * at.CHEAPEST * prices.size)
     here, work = _look(costs, sums, prices, eps, deadline), each
     while eps < scale and (wrong := m * sums.size(sums.miss(here.load))) > max(here.undecided, few):
         eps = min(eps * max(1.0 / at.COOLING, wrong / max(here.undecided, 1)), scale)
@@ -205,7 +207,7 @@ def find_prices(
             step, promised = _newton_step(here, miss, sums, prices, eps, damping)
             moved = sums.allowed(prices + step, prices)
             there = _look(costs, sums, moved, eps, deadline)
-            work += each + 0.05 * float(np.count_nonzero(step)) ** 3
+            work += each + (0.05 * float(np.count_nonzero(step)) ** 3 if whole else 0.0)
             gain = there.value - here.value
             if gain >= 0.0:
                 here, prices, growth = there, moved, 2.0

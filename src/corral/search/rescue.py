@@ -1,6 +1,7 @@
 """An answer where no descent gives one: any labels that obey the rules, improved by moves.
 
-Groups are dealt to the clusters first; an exact solver is asked if that gives no answer.
+Groups are dealt to the clusters first, near the centres of the first maker; an exact solver is
+asked if that gives no answer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def any_answer(descender: Descender, deadline: Deadline) -> Answer:
         The deadline came before labels were found.
     """
     rules, shape = descender.rules, descender.shape
-    labels = feasible(rules, deadline)
+    placed = descender.placed(deadline)
+    labels = feasible(rules, deadline) if placed is None else placed.labels
     if labels is None:
         raise NoAssignment
     if rules.sizes_vary and rules.sizes is not None:
