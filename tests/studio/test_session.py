@@ -462,6 +462,64 @@ def test_the_python_lines_give_the_same_labels(tmp_path, monkeypatch):
     assert [int(line.split(",")[1]) for line in lines[1:]] == session.answer.labels.tolist()
 
 
+@pytest.mark.parametrize("by", [(["a", "c"], "euclidean"), (["b", "c"], "cosine")])
+def test_python_lines_take_the_columns_that_were_chosen(by):
+    pd = pytest.importorskip("pandas")
+    X = np.abs(np.random.default_rng(0).normal(size=(30, 3))) + 0.1
+    X[4, 2] = np.nan
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind="x")
+    for given, names in (
+        (frame, by[0]),
+        (np.nan_to_num(X), [f"feature {'abc'.index(n)}" for n in by[0]]),
+    ):
+        session = Session(data_of(given))
+        do(session, {"do": "by_columns", "columns": names, "metric": by[1]})
+        assert not session.failed, session.message
+        fit(session)
+        space = {"X": given}
+        exec(do(session, {"do": "python"}), space)
+        np.testing.assert_array_equal(space["labels"], session.answer.labels)
+
+
+def test_columns_and_metric_are_undone_and_make_the_fit_old(session):
+    fit(session)
+    before = session.data
+    do(session, {"do": "by_columns", "columns": ["b", "load"], "metric": "cosine"})
+    assert (session.data.features, session.data.metric) == (("b", "load"), "cosine")
+    assert session.stale
+    assert json.loads(Told(session).text())["answer"]["stale"]
+    do(session, {"do": "undo"})
+    assert session.data is before
+    assert not session.stale
+
+
+@pytest.mark.parametrize(("says", "metric"), [("yes", "haversine"), ("no", "euclidean")])
+def test_places_are_asked_about_once(says, metric):
+    rng = np.random.default_rng(0)
+    columns = {
+        "lat": rng.uniform(40, 50, 20),
+        "lon": rng.uniform(0, 9, 20),
+        "size": np.arange(20.0),
+    }
+    session = Session(
+        Data("shops", np.column_stack(list(columns.values())), tuple(columns), columns)
+    )
+    assert "on the ground" in json.loads(Told(session).text())["ground"]
+    do(session, {"do": "ground", "says": says})
+    assert session.data.metric == metric
+    assert json.loads(Told(session).text())["ground"] == ""
+
+
+def test_few_changes_cost_as_much_by_the_columns_of_now(session):
+    fit(session)
+    do(session, {"do": "calm", "factor": "2"})
+    X = session.data.columns["load"][:, None]
+    middle = np.array([X[session.answer.labels == j].mean(axis=0) for j in range(3)])
+    do(session, {"do": "by_columns", "columns": ["load"], "metric": "euclidean"})
+    cost = ((X - middle[session.answer.labels]) ** 2).sum() / N
+    assert session.task().stay == pytest.approx(2.0 * cost)
+
+
 def test_python_lines_of_arrays_read_long_rules_from_the_file(session, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for action, rows in EVERY_RULE:

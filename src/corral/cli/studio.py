@@ -172,15 +172,20 @@ def _data(
         if name != asked.id_column
     }
     names = None if points.ids is None else tuple(points.ids)
+    columns, gaps, _ = without_gaps(columns)
     return Data(
         title=Path(points.table.name).name,
         X=points.X,
         features=points.space.columns,
-        columns=without_gaps(columns)[0],
+        columns=columns,
         names=names,
         weight=points.weight,
         notices=tuple(notices),
         lines=tuple(_reading(points, asked)),
+        frame="table",
+        scale=asked.scale,
+        gaps=gaps,
+        id_name=asked.id_column or "id",
         metric=points.space.metric,
         images=None if asked.points == "-" else Images(Path(asked.points).parent),
     )
@@ -188,6 +193,7 @@ def _data(
 
 def _reading(points: Points, asked: opt.Options) -> Iterator[str]:
     """Python lines that read the file as the studio did."""
+    from ..studio.data import GEO
     from .tables import ending_of
 
     path, ending = asked.points, ending_of(asked.points)
@@ -203,20 +209,13 @@ def _reading(points: Points, asked: opt.Options) -> Iterator[str]:
     text = f"pd.read_csv({path!r}, sep=None, engine='python'{headless}{marks})"
     if points.table.frame is not None:
         yield "import geopandas"
-        yield "from corral.geo import coordinates"
+        yield GEO
         yield ""
         yield f"table = geopandas.read_file({path!r})"
-        yield f"X = coordinates(table)[{list(points.space.columns)!r}].to_numpy()"
-        return
-    yield "import pandas as pd"
-    yield ""
-    yield f"table = {reads.get(ending, text)}.rename(columns=str)"
-    yield f"X = table[{list(points.space.columns)!r}]"
-    yield "X = X.fillna(X.mean())"
-    if asked.scale == "standard":
-        yield "X = ((X - X.mean()) / X.std(ddof=0)).fillna(0)"
-    elif asked.scale == "minmax":
-        yield "X = ((X - X.min()) / (X.max() - X.min())).fillna(0)"
+        yield "table = table.assign(**coordinates(table))"
+    else:
+        yield "import pandas as pd"
+        yield ""
+        yield f"table = {reads.get(ending, text)}.rename(columns=str)"
     if asked.weight is not None:
         yield f"weight = table[{asked.weight!r}]"
-    yield "X = X.to_numpy()"

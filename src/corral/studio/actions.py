@@ -14,6 +14,7 @@ from ..constraints import ConstraintSet
 from ..constraints._checks import plural
 from ..constraints.collection import rules_of, unknown_of
 from . import rules as edit
+from .data import HAVERSINE
 from .export import labels_csv, python_lines
 from .fitting import Interview
 from .questions import columns_of, rows_judged
@@ -137,6 +138,29 @@ def _shares(session: Session, action: Action, rows: IntArray) -> None:
     session.change(f"Shares of {column} set.", rules=made)
 
 
+# What is clustered by.
+
+
+def _by_columns(session: Session, action: Action, rows: IntArray) -> None:
+    """Choose the columns to cluster by, and the metric."""
+    names, metric = action.get("columns"), str(action.get("metric"))
+    if not isinstance(names, list):
+        raise ValueError(f"{_quoted(names)} is no list of columns.")
+    _cluster_by(session, [str(name) for name in names], metric)
+
+
+def _ground(session: Session, action: Action, rows: IntArray) -> None:
+    """Say whether places are compared on the ground; asked once."""
+    if _yes(action):
+        _cluster_by(session, session.data.features, HAVERSINE)
+    session.on_plane = True
+
+
+def _cluster_by(session: Session, names: Sequence[str], metric: str) -> None:
+    data = session.given.by(names, metric)
+    session.change(data.using, columns=data.features, metric=data.metric)
+
+
 # Dropping, undoing.
 
 
@@ -205,10 +229,14 @@ def _python(session: Session, action: Action, rows: IntArray) -> str:
 
 def _keep(session: Session, action: Action, rows: IntArray) -> None:
     """Say whether changes are saved beside the data; asked once."""
+    session.answer_keep(_yes(action))
+
+
+def _yes(action: Action) -> bool:
     says = action.get("says")
     if says not in ("yes", "no"):
         raise ValueError(f"{_quoted(says)} is no answer; it must be 'yes' or 'no'.")
-    session.answer_keep(says == "yes")
+    return says == "yes"
 
 
 # Fits and questions.
@@ -262,6 +290,7 @@ ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
     step.__name__.removeprefix("_"): step
     for step in (
         *(_together, _apart, _pin, _clusters, _sizes, _totals, _shares, _drop, _drop_part),
+        *(_by_columns, _ground),
         *(_undo, _redo, _save, _load, _keep, _labels, _python, _fit, _calm, _stop, _ask, _reply),
         *(_take_back, _by, _show),
     )

@@ -20,7 +20,7 @@ from ..constraints import (
     Pin,
 )
 from ..constraints.files import safe_text
-from .data import Data, texts_of
+from .data import HAVERSINE, Data, texts_of
 from .fitting import Task
 
 #: Pairs and pins that are written out in Python; more are read from the file of rules.
@@ -57,6 +57,7 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
             f"before = np.array({task.known.tolist()})  # the clusters before, -1 for none",
             f"rules = [*rules, Pin(before, weight={task.stay!r})]",
         ]
+    lines += _points_of(data)
     more = "" if data.metric == "euclidean" else f", metric={data.metric!r}"
     more += "" if task.effort == 1.0 else f", effort={task.effort!r}"
     weight = ", sample_weight=weight" if data.weight is not None else ""
@@ -71,6 +72,23 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
     if any("np." in line for line in lines):
         lines.insert(0, "import numpy as np")
     return "\n".join(lines) + "\n"
+
+
+def _points_of(data: Data) -> Iterator[str]:
+    """Lines that make the points of the columns."""
+    features = list(data.features)
+    if not data.frame:
+        if len(features) < len(data.columns):
+            yield f"X = X[:, {[list(data.columns).index(name) for name in features]}]"
+        return
+    yield f"X = {data.frame}[{features!r}]"
+    if set(features) & set(data.gaps):
+        yield "X = X.fillna(X.mean())"
+    if data.metric != HAVERSINE and data.scale == "standard":
+        yield "X = ((X - X.mean()) / X.std(ddof=0)).fillna(0)"
+    elif data.metric != HAVERSINE and data.scale == "minmax":
+        yield "X = ((X - X.min()) / (X.max() - X.min())).fillna(0)"
+    yield "X = X.to_numpy()"
 
 
 def _written(rule: Constraint, data: Data) -> str | None:

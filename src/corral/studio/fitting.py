@@ -24,6 +24,7 @@ from ..estimator import ConstrainedKMeans
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from ..infeasible import explain
 from ..progress import Progress
+from ..report import audit
 from .data import Data
 from .rules import parts
 
@@ -161,6 +162,14 @@ class Answer:
     def sizes(self) -> IntArray:
         """Rows of each cluster."""
         return np.bincount(self.labels, minlength=self.task.n_clusters)
+
+    def cost_by(self, data: Data) -> float:
+        """The mean cost of a row, by the columns of other data on the same rows."""
+        inertia = self.inertia
+        if data is not self.task.data:
+            own: Any = {"sample_weight": data.weight, "metric": data.metric}
+            inertia = audit(data.X, self.labels, None, self.task.n_clusters, **own).inertia
+        return inertia / len(data)
 
     @property
     def sentence(self) -> str:

@@ -21,8 +21,9 @@ from ..constraints import (
     Pin,
 )
 from ..plots._style import colour
+from ..rows.metrics import METRICS
 from .autosave import NOT_SAVED
-from .data import MOST_COLUMNS, Data, views_of
+from .data import HAVERSINE, MOST_COLUMNS, Data, views_of
 from .questions import questions
 from .session import Session
 
@@ -43,7 +44,7 @@ MOST_NAMED = 8
 
 
 def about(data: Data) -> str:
-    """What never changes, as JSON: the title, the notices, and which columns there are."""
+    """What changes with the columns alone, as JSON: the title, notices, and which there are."""
     return json.dumps(
         {
             "title": data.title,
@@ -52,6 +53,9 @@ def about(data: Data) -> str:
             "using": data.using,
             "views": views_of(data),
             "numbers": data.number_columns,
+            "features": [name for name in data.number_columns if name in set(data.features)],
+            "metric": data.metric,
+            "metrics": [name for name in METRICS if name != HAVERSINE or data.place],
             "groups": data.group_columns,
         }
     )
@@ -89,6 +93,7 @@ class Told:
             "can": session.can,
             "saved": session.autosave.words if session.autosave else NOT_SAVED,
             "keep": session.question,
+            "ground": "" if session.on_plane else session.data.ground,
             "unsaved": bool(session.autosave and session.autosave.failed),
             "questions": questions(session),
             **self._known[key],

@@ -388,6 +388,10 @@ class View:
     def _refresh(self) -> None:
         self._waiting = False
         session = self._session
+        if session.data is not self._picture.data:
+            self._bridge.about = about(session.data)
+            self._draw_anew(*self._looked_at)
+            return
         key = (session.revision, id(session.answer), id(session.conflict))
         if key != self._drawn:
             self._drawn = key
@@ -398,6 +402,7 @@ class View:
     def _draw_anew(self, x: str, y: str = "") -> None:
         """Make a picture with other axes."""
         self._picture = Picture(self._session.data, plane_of(self._session.data, x, y))
+        self._looked_at = x, y
         self._picture.figure.on_event(SelectionGeometry, self._gesture)
         self._drawn = ()
         self._refresh()

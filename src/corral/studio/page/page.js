@@ -66,8 +66,15 @@
     about = JSON.parse(bridge.about);
     at("title").textContent = `${about.title}, ${about.n.toLocaleString("en")} rows`;
     fill(at("notices"), about.notices.map((text) => element("li", text)));
+    showFeatures();
+    choices(at("shares").elements.column, Object.keys(about.groups));
+    seen("shares", Object.keys(about.groups).length);
+    showGroups();
     seen("notices", about.notices.length);
     at("using").textContent = about.using;
+  }
+
+  function showAxes() {
     const both = about.numbers.length > 1;
     choices(at("view"), both ? [...about.views, "columns"] : about.views);
     for (const id of ["x", "y"]) choices(at(id), about.numbers);
@@ -75,9 +82,21 @@
     seen("columns", false);
     choices(at("totals").elements.column, about.numbers);
     seen("totals", about.numbers.length);
-    choices(at("shares").elements.column, Object.keys(about.groups));
-    seen("shares", Object.keys(about.groups).length);
-    showGroups();
+  }
+
+  // The columns that are clustered by, and those that could be.
+  function showFeatures() {
+    const words = {euclidean: "Euclidean", cosine: "cosine", haversine: "on the ground (haversine)"};
+    choices(at("metric"), about.metrics, about.metrics.map((name) => words[name]));
+    at("metric").value = about.metric;
+    fill(at("features"), about.numbers.map((name) => {
+      const label = element("label", undefined, "check"), box = element("input");
+      box.type = "checkbox";
+      box.value = name;
+      box.checked = about.features.includes(name);
+      label.append(box, name);
+      return label;
+    }));
   }
 
   function showGroups() {
@@ -129,6 +148,8 @@
     at("message").textContent = running ? state.running : state.message;
     seen("keep", state.keep);
     at("keep-words").textContent = state.keep;
+    seen("ground", state.ground);
+    at("ground-words").textContent = state.ground;
     seen("saved", state.saved);
     at("saved").textContent = state.saved || "";
     at("saved").classList.toggle("failed", state.unsaved);
@@ -227,7 +248,14 @@
 
   function wire() {
     for (const id of ["undo", "redo", "fit", "stop", "clear", "ask"]) at(id).onclick = () => send(id);
-    for (const says of ["yes", "no"]) at(`keep-${says}`).onclick = () => send("keep", {says});
+    for (const name of ["keep", "ground"]) {
+      for (const says of ["yes", "no"]) at(`${name}-${says}`).onclick = () => send(name, {says});
+    }
+    at("by").onsubmit = (event) => {
+      event.preventDefault();
+      const chosen = [...at("features").querySelectorAll("input:checked")].map((box) => box.value);
+      send("by_columns", {columns: chosen, metric: at("metric").value});
+    };
     for (const id of ["save", "labels", "python"]) at(id).onclick = () => ask(id);
     for (const id of ["same", "different", "unknown"]) {
       at(id).onclick = () => send("reply", {says: id, pair: state.questions.card.pair});
@@ -272,10 +300,11 @@
     const found = window.Bokeh && Bokeh.documents[0];
     bridge = found ? found.get_model_by_name("bridge") : null;
     if (!bridge) { setTimeout(begin, 20); return; }
-    const shown = {state: showState, selection: showSelection, reply: showReply, done: showDone};
+    const shown = {about: showAbout, state: showState, selection: showSelection, reply: showReply, done: showDone};
     for (const [name, show] of Object.entries(shown)) bridge.properties[name].change.connect(show);
     questions.begin(send);
     showAbout();
+    showAxes();
     showState();
     showSelection();
     wire();
