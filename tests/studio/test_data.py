@@ -94,15 +94,12 @@ def test_each_column_of_a_frame_stays_whatever_it_is_called(names):
 def test_the_page_says_by_which_columns_it_clusters():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": [1, 2], "kind": ["a", "b"], "y": [3, 4]})
-    assert (
-        json.loads(about(data_of(frame)))["using"]
-        == "Clustering by 2 of 3 columns: x, y; left out: kind (text)."
-    )
-    assert data_of(frame[["x", "y"]]).using == "Clustering by all 2 columns: x, y."
-    assert data_of(frame[["x"]]).using == "Clustering by the only column: x."
+    assert data_of(frame).using() == "Clustering by 2 of 3 columns: x, y; left out: kind (text)."
+    assert data_of(frame[["x", "y"]]).using() == "Clustering by all 2 columns: x, y."
+    assert data_of(frame[["x"]]).using() == "Clustering by the only column: x."
     many = data_of(np.zeros((2, 40)))
-    assert many.using.startswith("Clustering by all 40 columns: feature 0, feature 1,")
-    assert many.using.endswith("and 28 more.")
+    assert many.using().startswith("Clustering by all 40 columns: feature 0, feature 1,")
+    assert many.using().endswith("and 28 more.")
 
 
 @pytest.mark.parametrize("X", [[1.0, 2.0], np.zeros((0, 2)), [["a"], ["b"]]])
@@ -248,7 +245,7 @@ def test_places_are_compared_on_the_ground_if_that_is_asked_for():
     data = data_of(frame, metric="haversine")
     assert data.features == ("lat", "lon")
     np.testing.assert_array_equal(data.X, frame[["lat", "lon"]])
-    assert "lat, lon, by great-circle distance" in data.using
+    assert "lat, lon, by great-circle distance" in data.using()
     answer = fitted(Task(data, ConstraintSet(), 2))
     own = ConstrainedKMeans(2, metric="haversine", random_state=0).fit(frame[["lat", "lon"]])
     np.testing.assert_array_equal(answer.labels, own.labels_)

@@ -71,7 +71,7 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     own: Any = {"effort": effort, "unknown": unknown, "autosave": autosave}
     shown = Studio(data, rules, n_clusters, seed, port, **own)
     click.echo(f"The studio is at {shown.url}\nCtrl-C ends it.")
-    say(data.using)
+    say(data.using())
     if browser:
         shown.open()
     shown.wait()

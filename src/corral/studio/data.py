@@ -122,13 +122,30 @@ class Data:
             if gap is not None:
                 row = self.name_of(int(np.argmax(self.gaps[gap])))
                 raise ValueError(f"{gap!r} of {row} is missing; great circles need all places.")
-        X = np.column_stack([self.columns[name] for name in made])
-        if metric != HAVERSINE and self.scale != "none":
-            low, high = X.min(axis=0), X.max(axis=0)
-            standard = self.scale == "standard"
-            middle, width = (X.mean(axis=0), X.std(axis=0)) if standard else (low, high - low)
-            X = (X - middle) / np.where(high > low, width, 1.0)
-        return replace(self, X=X, features=made, metric=metric)
+        found = replace(self, features=made, metric=metric)
+        middle, width = found._units
+        return replace(found, X=(found.values - middle) / width)
+
+    @property
+    def values(self) -> FloatArray:
+        """What is clustered, in the user's units."""
+        return np.column_stack([self.columns[name] for name in self.features])
+
+    @cached_property
+    def _units(self) -> tuple[Any, Any]:
+        """What becomes 0 in each column that is clustered, and what becomes 1 more."""
+        if self.scale == "none" or self.metric == HAVERSINE:
+            return 0.0, 1.0
+        values = self.values
+        low, high = values.min(axis=0), values.max(axis=0)
+        standard = self.scale == "standard"
+        middle, width = (values.mean(axis=0), values.std(axis=0)) if standard else (low, high - low)
+        return middle, np.where(high > low, width, 1.0)
+
+    def in_units(self, points: FloatArray) -> FloatArray:
+        """Points in the user's units."""
+        middle, width = self._units
+        return np.asarray(points * width + middle)
 
     @property
     def ground(self) -> str:
@@ -174,6 +191,14 @@ class Data:
         return made
 
     @cached_property
+    def spread(self) -> tuple[str, ...]:
+        """Columns of texts that mixed groups spread evenly; no text there is a group too."""
+        texts = (
+            (name, values) for name, values in self.columns.items() if values.dtype.kind != "f"
+        )
+        return tuple(name for name, values in texts if 2 <= len(set(values)) <= MOST_GROUPS)
+
+    @cached_property
     def place(self) -> tuple[str, str] | None:
         """The columns of latitude and longitude, if there are such."""
         return place_of({name: self.columns[name] for name in self.number_columns})
@@ -202,22 +227,24 @@ class Data:
             )
         return tuple(notices)
 
-    @cached_property
-    def using(self) -> str:
-        """The columns that are clustered by, in words."""
+    def using(self, *, mixed: bool = False) -> str:
+        """The columns that are clustered by, or that groups are alike in, in words."""
         used, every = len(self.features), max(len(self.features), len(self.columns))
         count = f"{used:,} of {every:,} columns"
         if used == every:
             count = f"all {used:,} columns" if used > 1 else "the only column"
         names = ", ".join(self.features[:MOST_USED])
         more = f" and {used - MOST_USED:,} more" if used > MOST_USED else ""
+        if mixed:
+            spread = f"; spread evenly: {', '.join(self.spread[:MOST_USED])}" if self.spread else ""
+            left = self._left_out([*self.features, *self.spread])
+            return f"Alike in {count}: {names}{more}{spread}{left}."
         how = f", by {COMPARED[self.metric]}" if self.metric in COMPARED else ""
-        return f"Clustering by {count}: {names}{more}{how}{self._left_out}."
+        return f"Clustering by {count}: {names}{more}{how}{self._left_out(self.features)}."
 
-    @property
-    def _left_out(self) -> str:
-        """The columns that are not clustered by, in words."""
-        used = set(self.features)
+    def _left_out(self, taken: Sequence[str]) -> str:
+        """The columns that are not used, in words."""
+        used = set(taken)
         left = [
             name if values.dtype.kind == "f" else f"{name} (text)"
             for name, values in self.columns.items()

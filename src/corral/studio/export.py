@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from ..constraints import (
     Pin,
 )
 from ..constraints.files import safe_text
-from .data import HAVERSINE, Data, texts_of
+from ..sheets import write_sheets
+from .data import HAVERSINE, MOST_COLUMNS, Data, texts_of
 from .fitting import Task
 
+MISSING = "an Excel file needs openpyxl: pip install 'corral-clustering[xlsx]'."
 #: Pairs and pins that are written out in Python; more are read from the file of rules.
 MOST_WRITTEN = 40
 
@@ -31,12 +34,31 @@ def labels_csv(data: Data, labels: IntArray) -> str:
     """The file of labels: one line for each row, in the order of the data."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["id", "label"])
+    writer.writerow([safe_text(data.id_name), "label"])
     names = range(len(data)) if data.names is None else map(safe_text, data.names)
     named = data.clusters is not None
     called = [safe_text(data.cluster_name(j)) if named else j for j in labels.tolist()]
     writer.writerows(zip(names, called, strict=True))
     return file.getvalue()
+
+
+def workbook(data: Data, labels: IntArray) -> str:
+    """An Excel file in base 64: all columns of the rows and their labels, a sheet for each."""
+    names = list(range(len(data))) if data.names is None else list(data.names)
+    columns: dict[str, Any] = {data.id_name: names}
+    for name, values in list(data.columns.items())[:MOST_COLUMNS]:
+        gaps = data.gaps.get(name, np.zeros(len(data), bool)).tolist()
+        cells = [int(v) if isinstance(v, float) and v == int(v) else v for v in values.tolist()]
+        columns[name] = [None if gap else cell for cell, gap in zip(cells, gaps, strict=True)]
+    label = next(name for name in ("label", "cluster", "corral's label") if name not in columns)
+    named = data.clusters is not None
+    columns[label] = [data.cluster_name(j) for j in labels] if named else labels.tolist()
+    file = io.BytesIO()
+    try:
+        write_sheets(file, columns, label)
+    except ModuleNotFoundError as error:
+        raise ValueError(MISSING) from error
+    return base64.b64encode(file.getvalue()).decode("ascii")
 
 
 def python_lines(task: Task, order: IntArray | None = None) -> str:
@@ -45,7 +67,8 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
     written = [_written(rule, data) for rule in task.rules]
     by_file = any(text is None for text in written)
     kinds = {type(rule).__name__ for rule in task.rules}
-    names = {"ConstrainedKMeans", *({"ConstraintSet"} if by_file else kinds)}
+    estimator = "MixedGroups" if task.mixed else "ConstrainedKMeans"
+    names = {estimator, *({"ConstraintSet"} if by_file else kinds)}
     lines = ["", *data.lines]
     if by_file:
         lines.append('rules = ConstraintSet.from_json("rules.json")  # saved in the studio')
@@ -57,12 +80,13 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
             f"before = np.array({task.known.tolist()})  # the clusters before, -1 for none",
             f"rules = [*rules, Pin(before, weight={task.stay!r})]",
         ]
-    lines += _points_of(data)
-    more = "" if data.metric == "euclidean" else f", metric={data.metric!r}"
+    lines += _columns_of(data) if task.mixed else _points_of(data)
+    more = f", spread={list(data.spread)!r}" if task.mixed else ""
+    more += "" if data.metric == "euclidean" or task.mixed else f", metric={data.metric!r}"
     more += "" if task.effort == 1.0 else f", effort={task.effort!r}"
     weight = ", sample_weight=weight" if data.weight is not None else ""
     lines += [
-        f"model = ConstrainedKMeans({task.n_clusters}, random_state={task.seed}{more})",
+        f"model = {estimator}({task.n_clusters}, random_state={task.seed}{more})",
         f"model.fit(X, constraints=rules{weight})",
         "labels = model.labels_",
     ]
@@ -74,16 +98,23 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _points_of(data: Data) -> Iterator[str]:
-    """Lines that make the points of the columns."""
+def _columns_of(data: Data, texts: Sequence[str] | None = None) -> Iterator[str]:
+    """Lines that take the columns of numbers, and of texts, those to spread unless given."""
     features = list(data.features)
     if not data.frame:
         if len(features) < len(data.columns):
             yield f"X = X[:, {[list(data.columns).index(name) for name in features]}]"
         return
-    yield f"X = {data.frame}[{features!r}]"
+    yield f"X = {data.frame}[{[*features, *(data.spread if texts is None else texts)]!r}]"
     if set(features) & set(data.gaps):
-        yield "X = X.fillna(X.mean())"
+        yield "X = X.fillna(X.mean(numeric_only=True))"
+
+
+def _points_of(data: Data) -> Iterator[str]:
+    """Lines that make the points of the columns."""
+    yield from _columns_of(data, ())
+    if not data.frame:
+        return
     if data.metric != HAVERSINE and data.scale == "standard":
         yield "X = ((X - X.mean()) / X.std(ddof=0)).fillna(0)"
     elif data.metric != HAVERSINE and data.scale == "minmax":

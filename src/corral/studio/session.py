@@ -29,6 +29,8 @@ MOST_UNDO = 200
 class Document:
     """What is undone and redone: the rules, what is clustered and how, and the answers.
 
+    ``mixed`` says that groups shall be alike, and not their rows.
+
     ``judged`` are the answers by row numbers; what follows from them is in the rules too.
     """
 
@@ -36,6 +38,7 @@ class Document:
     rules: ConstraintSet
     columns: tuple[str, ...]
     metric: str
+    mixed: bool = False
     judged: tuple[Judgement, ...] = ()
 
 
@@ -107,7 +110,7 @@ class Session:
         self.annotation, self.by = annotation, annotation.by
         self.shown = columns_of(data, annotation.show)
         own = data.features, data.metric
-        self.document = self.checked(Document(n_clusters, resolved, *own, annotation.log))
+        self.document = self.checked(Document(n_clusters, resolved, *own, judged=annotation.log))
         self.answer: Answer | None = None
         self.conflict: Conflict | None = None
         self.job: Job | None = None
@@ -249,7 +252,9 @@ class Session:
     def task(self) -> Task:
         """What a fit would do now."""
         document, answer = self.document, self.answer
-        stay = self.calm * answer.cost_by(self.data) if answer is not None and self.calm else 0.0
+        stay = 0.0
+        if answer is not None and self.calm:
+            stay = self.calm * answer.cost_by(self.data, mixed=document.mixed)
         return Task(
             self.data,
             document.rules,
@@ -257,8 +262,9 @@ class Session:
             self.seed,
             before=None if answer is None else answer.labels,
             stay=stay,
-            interview=self.interview if self.asking else None,
+            interview=self.interview if self.asking and not document.mixed else None,
             effort=self.effort,
+            mixed=document.mixed,
         )
 
     def fit(self) -> None:
@@ -276,6 +282,8 @@ class Session:
 
     def ask(self) -> None:
         """Begin to ask questions: fit, and choose the pairs whose answers help most."""
+        if self.document.mixed:
+            raise ValueError("questions are about rows that are similar; choose similar clusters.")
         self.asking = True
         self.interview = replace(self.interview, ended=False)
         if self.job is None:
@@ -320,8 +328,8 @@ class Session:
         if self.answer is None:
             return False
         task, now = self.answer.task, self.document
-        fitted = task.n_clusters, task.rules, task.data.features, task.data.metric
-        return fitted != (now.n_clusters, now.rules, now.columns, now.metric)
+        fitted = task.n_clusters, task.rules, task.data.features, task.data.metric, task.mixed
+        return fitted != (now.n_clusters, now.rules, now.columns, now.metric, now.mixed)
 
     def _hear(self, job: Job, news: Any) -> None:
         """In the thread of the fit: hand its news to the thread that owns the session."""
