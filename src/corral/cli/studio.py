@@ -94,11 +94,12 @@ def _keep_the_rest(session: Session) -> None:
 
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     """The data, the rules and the number of clusters that the options name."""
+    from ..constraints import Connected
     from ..geo.shapes import map_of
     from ..studio.data import HAVERSINE
     from .clusters import names_of
     from .data import load_points
-    from .maps import base_of, frame_of
+    from .maps import base_of, frame_of, written_graph
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
     from .tables import names_column, read_table
 
@@ -126,6 +127,9 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     data = _data(points, numbers, asked, notices)
     if points.table.frame is not None or asked.base_map is not None:
         data = replace(data, map=map_of(frame_of(points), base_of(asked.base_map, points)))
+    graph = rules.of_kind(Connected)
+    if graph and asked.connected is not None:
+        data = replace(data, written=((graph[-1], written_graph(asked, points)),))
     return replace(data, clusters=names_of(asked)), rules, n_clusters
 
 

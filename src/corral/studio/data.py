@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints import Constraint
 from ..constraints._checks import plural
 from ..constraints.clusters import called
 from ..geo.frames import PLANE, as_points, is_geo
@@ -64,6 +65,8 @@ class Data:
         Where columns had no number, so that their mean stands there.
     id_name : str
         Name of the column that the names are from.
+    written : tuple of pairs
+        Rules, and Python expressions that make them after these lines.
     metric : str
         What rows are compared by; that of the estimator.
     clusters : tuple of str, optional
@@ -86,6 +89,7 @@ class Data:
     scale: str = "none"
     gaps: Mapping[str, BoolArray] = field(default_factory=dict)
     id_name: str = "id"
+    written: tuple[tuple[Constraint, str], ...] = ()
     metric: str = "euclidean"
     clusters: tuple[str, ...] | None = None
     map: Map | None = None

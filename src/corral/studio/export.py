@@ -15,6 +15,7 @@ from ..constraints import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    Connected,
     Constraint,
     GroupShares,
     MustLink,
@@ -83,6 +84,9 @@ def python_lines(task: Task, order: IntArray | None = None) -> str:
     lines += _columns_of(data) if task.mixed else _points_of(data)
     more = f", spread={list(data.spread)!r}" if task.mixed else ""
     more += "" if data.metric == "euclidean" or task.mixed else f", metric={data.metric!r}"
+    if data.clusters is not None:
+        shown = np.arange(task.n_clusters) if order is None else order
+        more += f", cluster_names={[data.cluster_name(j) for j in shown.tolist()]!r}"
     more += "" if task.effort == 1.0 else f", effort={task.effort!r}"
     weight = ", sample_weight=weight" if data.weight is not None else ""
     lines += [
@@ -124,8 +128,16 @@ def _points_of(data: Data) -> Iterator[str]:
 
 def _written(rule: Constraint, data: Data) -> str | None:
     """The Python expression of a rule; None if it is too long, or its column is not known."""
-    if isinstance(rule, (MustLink, CannotLink)):
-        arguments: Iterator[str] = _of_links(rule)
+    known = next((text for each, text in data.written if each is rule), "")
+    if known:
+        return known
+    if isinstance(rule, Connected):
+        short = len(rule.pairs) <= MOST_WRITTEN and not rule.named
+        price = _price(rule.weight) if rule.weight.any() else ()
+        more = (f"n_samples={len(data)}", 'bridge="keep"', *price)
+        arguments: Iterator[str] = iter([repr(list(map(tuple, rule.pairs.tolist()))), *more])
+    elif isinstance(rule, (MustLink, CannotLink)):
+        arguments = _of_links(rule)
         short = len(rule.pairs) <= MOST_WRITTEN and not rule.named
     elif isinstance(rule, Pin):
         pins = dict(zip(rule.rows.tolist(), rule.clusters.tolist(), strict=True))
@@ -135,8 +147,8 @@ def _written(rule: Constraint, data: Data) -> str | None:
         arguments, short = _of_sizes(rule), True
     elif isinstance(rule, ClusterTotals):
         name = rule.name or ""
-        known = data.columns.get(name)
-        short = data.from_file and known is not None and np.array_equal(known, rule.values)
+        own = data.columns.get(name)
+        short = data.from_file and own is not None and np.array_equal(own, rule.values)
         sides = _sides(rule.minimum, rule.maximum)
         arguments = iter([f"table[{name!r}]", *sides, *_price(rule.weight)])
     elif isinstance(rule, GroupShares):
