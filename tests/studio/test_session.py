@@ -527,7 +527,7 @@ def test_the_table_has_sizes_bounds_and_means(session):
     fit(session)
     labels, data, table = session.answer.labels, session.data, table_of(session)
     heads = [head["name"] for head in json.loads(Told(session).text())["clusters"]["heads"]]
-    assert heads == ["rows", "load", "x", "y", "a", "b", "load"]  # a total, and a mean
+    assert heads == ["rows", "load, total", "x", "y", "a", "b", "load"]
     assert [int(cell["text"]) for cell in table["rows"][1]] == np.bincount(labels).tolist()
     assert table["rows"][0] == "4 to 12"
     assert table["x"][0] == "at least 20%"

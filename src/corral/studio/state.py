@@ -217,7 +217,7 @@ def _bounded(rules: ConstraintSet, n: int) -> Iterator[tuple[str, str, float]]:
     """What rules bound, in the order of ``measure_totals``: name, unit, and value of all rows."""
     for rule in rules:
         if isinstance(rule, ClusterTotals) and rule.values.size:
-            yield rule.name or "total", "", float(rule.values.sum())
+            yield f"{rule.name}, total" if rule.name else "total", "", float(rule.values.sum())
         elif isinstance(rule, GroupShares) and rule.groups.size:
             for group in dict.fromkeys([*rule.minimum, *rule.maximum]):
                 yield str(group), "%", float(np.mean(rule.groups == group))
