@@ -1,0 +1,48 @@
+"""The texts of the pages of a PDF that Chromium has printed."""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+
+class Pdf:
+    """Objects of a file; its streams are compressed, and each font says what its glyphs mean."""
+
+    def __init__(self, data):
+        found = re.findall(rb"(?:^|\n)(\d+) 0 obj\s(.*?)\nendobj", data, re.DOTALL)
+        self._objects = {int(number): body for number, body in found}
+
+    def _stream(self, number):
+        body = self._objects[int(number)]
+        return zlib.decompress(body[body.index(b"stream") + 6 :].lstrip(b"\r\n"))
+
+    def _letters(self, font):
+        table = self._stream(re.search(rb"/ToUnicode (\d+)", self._objects[int(font)])[1])
+        made = {}
+        for block in re.findall(rb"beginbfchar(.*?)endbfchar", table, re.DOTALL):
+            for glyph, text in re.findall(rb"<(\w+)> <(\w+)>", block):
+                made[int(glyph, 16)] = bytes.fromhex(text.decode()).decode("utf-16-be")
+        for block in re.findall(rb"beginbfrange(.*?)endbfrange", table, re.DOTALL):
+            for ends in re.findall(rb"<(\w+)> <(\w+)> <(\w+)>", block):
+                first, last, letter = (int(end, 16) for end in ends)
+                made |= {glyph: chr(letter + glyph - first) for glyph in range(first, last + 1)}
+        return made
+
+    def pages(self):
+        """The text of each page, without spaces."""
+        return [
+            self._text(body)
+            for body in self._objects.values()
+            if re.search(rb"/Type /Page\b", body)
+        ]
+
+    def _text(self, page):
+        fonts = {name: self._letters(n) for name, n in re.findall(rb"/(F\d+) (\d+) 0 R", page)}
+        content, made, font = self._stream(re.search(rb"/Contents (\d+)", page)[1]), [], {}
+        shown = rb"/(F\d+) [\d.]+ Tf|(<[0-9A-Fa-f]+>[^\n]*?T[jJ]|\[[^\]]*\] TJ)"
+        for name, glyphs in re.findall(shown, content):
+            font = fonts[name] if name else font
+            for code in re.findall(rb"<([0-9A-Fa-f]+)>", glyphs):
+                made += [font.get(int(code[i : i + 4], 16), "") for i in range(0, len(code), 4)]
+        return "".join(made).replace(" ", "")
