@@ -39,8 +39,8 @@ MOST_ENTRIES = 1_000_000
 #: Width and height of a picture, and of a panel of several, in inches.  The page makes them larger
 #: where there is room; a phone shows them nearly as they are, so that their words can be read.
 PICTURE, PANEL = (4.6, 4.4), (4.4, 2.9)
-#: Characters of a title over a picture, and of a name along its axes.
-TITLE, ALONG = 54, 60
+#: Characters of a title over a picture, and of names along and beside its axes.
+TITLE, ALONG, BESIDE = 54, 60, 40
 
 MISSING = "The pictures need matplotlib: pip install 'corral-clustering[plot]'."
 
@@ -246,7 +246,7 @@ def _narrow(ax: Axes) -> None:
     """Lines of words that fit a narrow picture, and the legend below it."""
     ax.set_title(fill(ax.get_title(loc="left"), TITLE), loc="left", fontsize=10)
     ax.set_xlabel(fill(ax.get_xlabel(), ALONG))
-    ax.set_ylabel(fill(ax.get_ylabel(), ALONG))
+    ax.set_ylabel(fill(ax.get_ylabel(), BESIDE))
     legend = ax.get_legend()
     if legend is not None:
         handles = legend.legend_handles

@@ -81,7 +81,7 @@ class Picture:
         self._dot = float(np.clip(160.0 / np.sqrt(n), 2.5, 12.0))
         self.figure = self._axes()
         self._draw_map()
-        self._draw_rings(self._changed, CHANGED, 4, name="changed")  # the points lie on them
+        self._draw_rings(self._changed, CHANGED, 3, name="changed")  # the points lie on them
         self._draw_lines()
         if self._detailed:
             self._draw_markers()
