@@ -32,12 +32,12 @@ from corral.active.judgements import read_judgements
 from corral.constraints.collection import rules_of
 from corral.studio import rules as edit
 from corral.studio.actions import do
-from corral.studio.data import Data, data_of
+from corral.studio.data import MOST_COLUMNS, Data, data_of
 from corral.studio.export import python_lines
 from corral.studio.fitting import Task, renumbering
 from corral.studio.questions import Annotation
 from corral.studio.session import Session
-from corral.studio.state import DETAILED, MOST_RINGS, Told, broken_parts, marks_of
+from corral.studio.state import DETAILED, MOST_RINGS, Told, about, broken_parts, marks_of
 
 N = 24
 NAMES = [f"r{row}" for row in range(N)]
@@ -495,6 +495,16 @@ def test_columns_and_metric_are_undone_and_make_the_fit_old(session):
     do(session, {"do": "undo"})
     assert session.data is before
     assert not session.stale
+
+
+def test_a_metric_leaves_columns_that_do_not_fit_the_page():
+    session = Session(data_of(np.random.default_rng(0).normal(size=(9, MOST_COLUMNS + 5))))
+    told = json.loads(about(session.data))
+    assert len(told["features"]) == MOST_COLUMNS
+    do(session, {"do": "by_columns", "columns": told["features"], "metric": "cosine"})
+    assert session.data.X.shape == (9, MOST_COLUMNS + 5)
+    do(session, {"do": "by_columns", "columns": told["features"][:2], "metric": "cosine"})
+    assert session.data.X.shape == (9, 2)
 
 
 @pytest.mark.parametrize(("says", "metric"), [("yes", "haversine"), ("no", "euclidean")])

@@ -146,6 +146,8 @@ def _by_columns(session: Session, action: Action, rows: IntArray) -> None:
     names, metric = action.get("columns"), str(action.get("metric"))
     if not isinstance(names, list):
         raise ValueError(f"{_quoted(names)} is no list of columns.")
+    if names == session.data.listed:  # and those that the page does not list
+        names = session.data.features
     _cluster_by(session, [str(name) for name in names], metric)
 
 

@@ -114,7 +114,8 @@ class Data:
         if (set(features), metric) == (set(self.features), self.metric):
             return self
         LIMITS["metric"].check("metric", metric)
-        wrong = [name for name in features if name not in self.number_columns]
+        numbers = {name for name, values in self.columns.items() if values.dtype.kind == "f"}
+        wrong = [name for name in features if name not in numbers]
         if wrong or not features:
             fault = f"{wrong[0]!r} is no column of numbers" if wrong else "no column is chosen"
             raise ValueError(f"{fault}; choose among {', '.join(self.number_columns[:MOST_USED])}.")
@@ -181,6 +182,12 @@ class Data:
         """Columns of numbers that the page lists."""
         found = (name for name, values in self.columns.items() if values.dtype.kind == "f")
         return tuple(found)[:MOST_COLUMNS]
+
+    @property
+    def listed(self) -> list[str]:
+        """Columns that are clustered by and that the page lists."""
+        used = set(self.features)
+        return [name for name in self.number_columns if name in used]
 
     @cached_property
     def group_columns(self) -> dict[str, list[str]]:

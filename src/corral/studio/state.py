@@ -53,7 +53,7 @@ def about(data: Data) -> str:
             "notices": data.told,
             "views": views_of(data),
             "numbers": data.number_columns,
-            "features": [name for name in data.number_columns if name in set(data.features)],
+            "features": data.listed,
             "metric": data.metric,
             "metrics": [name for name in METRICS if name != HAVERSINE or data.place],
             "groups": data.group_columns,
