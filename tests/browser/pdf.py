@@ -1,4 +1,4 @@
-"""The texts of the pages of a PDF that Chromium has printed."""
+"""The texts and images of the pages of a PDF that Chromium has printed."""
 
 from __future__ import annotations
 
@@ -29,13 +29,25 @@ class Pdf:
                 made |= {glyph: chr(letter + glyph - first) for glyph in range(first, last + 1)}
         return made
 
+    @property
+    def _pages(self):
+        return [body for body in self._objects.values() if re.search(rb"/Type /Page\b", body)]
+
     def pages(self):
         """The text of each page, without spaces."""
-        return [
-            self._text(body)
-            for body in self._objects.values()
-            if re.search(rb"/Type /Page\b", body)
-        ]
+        return [self._text(page) for page in self._pages]
+
+    def images(self):
+        """Left and right end of each image, as parts of the width of its page."""
+        number, made = rb"(-?[\d.]+)", []
+        for page in self._pages:
+            content = self._stream(re.search(rb"/Contents (\d+)", page)[1])
+            unit = float(re.search(number + rb" 0 0 ", content)[1])
+            wide = float(re.search(rb"/MediaBox \[0 0 " + number, page)[1]) / unit
+            placed = number + rb" 0 0 \S+ " + number + rb" \S+ cm\s[^Q]*?/X\d+ Do"
+            for across, left in re.findall(placed, content):
+                made.append((float(left) / wide, (float(left) + float(across)) / wide))
+        return made
 
     def _text(self, page):
         fonts = {name: self._letters(n) for name, n in re.findall(rb"/(F\d+) (\d+) 0 R", page)}

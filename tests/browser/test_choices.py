@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: make test-browser")
 
+from pdf import Pdf
 from playwright.sync_api import expect
 from steps import (
     AXE,
@@ -229,7 +230,20 @@ def test_paper_has_the_picture_the_table_and_the_rules(studio, pages, school):
         expect(button).to_be_hidden()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 794
     assert np.median(pixels(page)) > 240, "paper is white"
-    page.pdf(path=KEPT / "studio.pdf", format="A4")
+    assert len(Pdf(page.pdf(path=KEPT / "studio.pdf", format="A4")).pages()) == 1
+
+
+@pytest.mark.parametrize("width", [1920, 390])
+def test_the_picture_fits_the_paper_whatever_the_screen(studio, pages, school, width):
+    page = pages(studio(school, "-k", "3").url, width=width)
+    fit(page)
+    before = page.locator("#plot").bounding_box()
+    found = Pdf(page.pdf(format="A4")).images()
+    assert found
+    for left, right in found:
+        assert 0.0 < left < 0.1
+        assert 0.85 < right < 1.0
+    assert page.locator("#plot").bounding_box() == before
 
 
 def test_territories_are_drawn_named_and_follow_the_rules(studio, pages, tmp_path):

@@ -5,6 +5,7 @@
   const seen = (id, yes) => { at(id).hidden = !yes; };
   let bridge = null, about = {}, state = {}, selected = 0, stamp = 0, wanted = null, sent = 0;
   const OFTEN = 5000, SOON = 1500, PATIENCE = 30000;  // milliseconds
+  const PAPER = 690;  // pixels across A4 between its margins
 
   function send(name, values = {}) {
     stamp += 1;
@@ -295,6 +296,8 @@
     };
     for (const id of ["save", "labels", "sheets", "report", "python"]) at(id).onclick = () => ask(id);
     at("print").onclick = () => window.print();
+    window.addEventListener("beforeprint", () => fitPaper(true));
+    window.addEventListener("afterprint", () => fitPaper(false));
     at("kind").onchange = () => send("mixed", {kind: at("kind").value});
     at("rings").onchange = showRings;
     at("table").onscroll = showFurther;
@@ -336,6 +339,14 @@
     at("close").onclick = () => at("code").close();
     at("download").onclick = () => download("fit.py", at("lines").textContent);
     at("copy").onclick = () => navigator.clipboard.writeText(at("lines").textContent);
+  }
+
+  // The picture keeps the size that it has on the screen, enlarged or reduced to the width of paper.
+  function fitPaper(on) {
+    const plot = at("plot"), wide = plot.offsetWidth, high = plot.offsetHeight;
+    Object.assign(plot.style, on
+      ? {width: `${wide}px`, height: `${high}px`, zoom: PAPER / wide}
+      : {width: "", height: "", zoom: ""});
   }
 
   function begin() {
