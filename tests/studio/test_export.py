@@ -7,7 +7,7 @@ import pytest
 
 from corral import Connected
 from corral.studio.actions import do
-from corral.studio.data import Data
+from corral.studio.data import Data, data_of
 from corral.studio.session import Session
 
 pd = pytest.importorskip("pandas")
@@ -94,6 +94,18 @@ def test_a_graph_of_shapes_is_made_by_one_line(tmp_path, words, degrees):
     (graph,) = rules.of_kind(Connected)
     np.testing.assert_array_equal(space["rules"][0].pairs, graph.pairs)
     np.testing.assert_array_equal(space["rules"][0].weight, graph.weight)
+
+
+def test_a_frame_of_shapes_is_clustered_by_its_other_columns_too():
+    geopandas = pytest.importorskip("geopandas")
+    rng = np.random.default_rng(2)
+    points = geopandas.points_from_xy(*rng.uniform(0, 9000, (2, 40)), crs=25832)
+    frame = geopandas.GeoDataFrame({"people": rng.uniform(0, 9, 40)}, geometry=points)
+    session = Session(data_of(frame), n_clusters=3)
+    for names in (session.data.features, ("people",)):
+        do(session, {"do": "by_columns", "columns": list(names), "metric": "euclidean"})
+        answer = fitted_twice(session)
+        np.testing.assert_array_equal(run(session, X=frame)["labels"], answer.labels)
 
 
 def test_the_graph_of_places_in_a_file_is_made_by_one_line(tmp_path):

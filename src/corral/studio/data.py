@@ -30,6 +30,9 @@ MOST_NAMESAKES = 5
 #: Points that are drawn.  Of more rows a random sample of this size is drawn; all are clustered.
 MOST_POINTS = 200_000
 
+#: Lines of Python: what X is, and the import of what makes columns of shapes.
+GIVEN = "# X is the data that the studio was given."
+GEO = "from corral.geo import coordinates"
 HAVERSINE = "haversine"
 #: What the page says about the metrics.
 COMPARED = {"cosine": "cosine distance", HAVERSINE: "great-circle distance"}
@@ -84,7 +87,7 @@ class Data:
     names: Sequence[str] | None = None
     weight: FloatArray | None = None
     notices: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ("# X is the data that the studio was given.",)
+    lines: tuple[str, ...] = (GIVEN,)
     frame: str = ""
     scale: str = "none"
     gaps: Mapping[str, BoolArray] = field(default_factory=dict)
@@ -333,14 +336,13 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     LIMITS["metric"].check("metric", metric)
     shapes, frame = map_of(X), X
     X = as_points(X, metric)
-    lines: tuple[str, ...] = ("# X is the data that the studio was given.",)
+    lines: tuple[str, ...] = (GIVEN,)
     if is_geo(frame):
-        lines = (GEO, *lines)
-        lines += ("X = coordinates(X)",)
+        lines = (GEO, GIVEN, "X = coordinates(X)")
         if hasattr(frame, "columns"):  # the other columns are there for rules
             others = frame.drop(columns=frame.geometry.name)
             X = X.join(others.rename(columns={name: f"{name} of the frame" for name in X}))
-            lines = (*lines[:-1], "X = X.assign(**coordinates(X))")
+            lines = (GEO, GIVEN, "X = X.assign(**coordinates(X))")
     alike: tuple[str, ...] = ()
     id_name, of_frame = "id", getattr(X, "columns", None) is not None
     if not of_frame:
@@ -373,10 +375,6 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     known: Any = {"notices": (*alike, *notices), "lines": lines, "gaps": gaps, "id_name": id_name}
     known |= {"frame": "X" if of_frame else "", "metric": metric, "map": shapes}
     return Data("data", made, features, columns, texts, **known)
-
-
-#: The line of Python that imports what makes columns of shapes.
-GEO = "from corral.geo import coordinates"
 
 
 def degrees_of(columns: Mapping[str, Any], what: str) -> tuple[str, ...]:

@@ -193,15 +193,13 @@ class Answer:
         names = None if data.clusters is None else [data.cluster_name(j) for j in range(k)]
         made = audit(data.X, self.labels, task.rules, k, **own, cluster_names=names)
         if isinstance(self.found, MixedReport):
-            columns, share = (
-                read_columns(frame_of(data), data.spread, MixedGroups()),
-                self.found.share,
-            )
-            balance = balance_of(columns, self.labels, k, data.weight, share)
+            columns = read_columns(frame_of(data), data.spread, MixedGroups())
+            balance = balance_of(columns, self.labels, k, data.weight, self.found.share)
             known = vars(made) | {"inertia": self.inertia, "balance": balance}
             made = MixedReport(**known, most=self.found.most)
-        own = {"names": data.names, "features": list(data.features), "map": data.map}
-        return replace(made, **own, scaler=data.in_units)
+        own = {"names": data.names, "features": list(data.features), "scaler": data.in_units}
+        own |= {"map": data.map, "plan": self.found.plan, "ended": self.found.ended}
+        return replace(made, **own)
 
     @property
     def sentence(self) -> str:
