@@ -25,7 +25,7 @@ PACKAGE = ROOT / "src" / "corral"
 # nothing of it, so that settings and solutions may have them.
 LAYERS = [
     {"numbers"},
-    {"_arrays", "_text", "_typing", "deadline", "exceptions", "versions"},
+    {"_arrays", "_text", "_typing", "deadline", "exceptions", "sheets", "versions"},
     {"_scale", "progress", "search.events"},
     {"constraints", "settings"},
     {"rules", "audit", "metrics", "datasets", "inputs", "geo"},

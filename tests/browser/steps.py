@@ -90,8 +90,8 @@ def downloaded(page, button):
 
 def labels_of(page):
     """The labels, by the names of the rows, from the file that the page exports."""
-    rows = csv.DictReader(io.StringIO(downloaded(page, "#labels")))
-    return {row["id"]: int(row["label"]) for row in rows}
+    _, *rows = csv.reader(io.StringIO(downloaded(page, "#labels")))
+    return {name: int(label) for name, label in rows}
 
 
 def rules_of(page):

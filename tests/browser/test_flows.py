@@ -70,6 +70,7 @@ def test_planner_draws_on_the_map(studio, pages, record, shops):
     expect(page.locator("#view")).to_have_value("map")
     total = sum(int(line.split(",")[3]) for line in shops.read_text().splitlines()[1:])
     seen(page)
+    press(page, "#ground-yes")
     fit(page)
     seen(page, 1.8)
     most = int(total / 4 * 1.08)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: make test-browser")
 
+from pdf import Pdf
 from playwright.sync_api import expect
 from steps import AXE, KEPT, downloaded, serious_findings
 
@@ -122,3 +124,35 @@ def test_rows_are_searched_sorted_and_downloaded(report):
     points.click()
     sizes = page.locator(".profiles tbody td:nth-child(2)").all_inner_texts()
     assert list(map(int, sizes)) == sorted(np.bincount(labels).tolist())
+
+
+def test_words_of_pictures_can_be_read_on_a_phone(report):
+    page = report(width=390)
+    page.locator("summary").click()
+    scales = page.evaluate(
+        "() => [...document.querySelectorAll('figure img')]"
+        ".map((image) => image.getBoundingClientRect().width / image.naturalWidth)"
+    )
+    # The least letters of the pictures have 8 points, which are 10.7 pixels.
+    assert len(scales) >= 5
+    assert 10.7 * min(scales) > 7.5
+
+
+@pytest.mark.parametrize("n_rows", [390, 2000])
+def test_each_printed_page_names_the_clusters_of_its_rows(pages, n_rows):
+    from corral import ConstrainedKMeans
+
+    X = np.random.default_rng(0).normal(size=(n_rows, 2))
+    names = ["North", "South", "East"]
+    model = ConstrainedKMeans(3, random_state=0, cluster_names=names).fit(X)
+    page = pages()
+    page.set_content(model.report_.to_html(names=[f"w{row:04}x" for row in range(n_rows)]))
+    printed = Pdf(page.pdf(path=KEPT / f"roster-{n_rows}.pdf", format="A4")).pages()
+    assert len(printed) <= 6
+    seen = []
+    for text in printed:
+        rows = [int(number) for number in re.findall(r"w(\d{4})x", text)]
+        seen += rows
+        for cluster in set(model.labels_[rows].tolist()):
+            assert names[cluster] in text
+    assert sorted(seen) == list(range(n_rows))

@@ -237,6 +237,9 @@ def test_the_page_begins_with_the_rosters(students):
     assert model.report_.to_dict()["balance"]["features"] == ["maths", "reading"]
     assert "alike" in str(model.report_)
     assert model.report_.describe().startswith("group 0 (")
+    teams = ["Red", "Blue", "Gold", "Lime", "Pink"]
+    own = MixedGroups(5, random_state=0, cluster_names=teams).fit(named).report_.to_html()
+    assert all(f"</span>{team} <span" in own for team in teams)
 
 
 def test_a_clone_with_a_seed_gives_the_same(students):

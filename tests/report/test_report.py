@@ -24,6 +24,7 @@ from corral import (
     ConstrainedKMeans,
     GroupShares,
     MustLink,
+    Pin,
     Report,
     audit,
 )
@@ -143,12 +144,34 @@ def test_broken_rules_are_told_with_names(X, rules, no_pictures):
     assert "broken" in [cell for row in page.tables[2] for cell in row]
 
 
-def test_pictures_are_all_there_and_drawn(text):
+def test_many_rules_of_a_kind_have_one_line(X, no_pictures):
+    pairs = [(i, i + 12) for i in range(8)]
+    rules = [
+        *(MustLink([pair]) for pair in pairs),
+        ClusterSizes(minimum=2),
+        *(MustLink([pair], weight=2.0) for pair in pairs[:3]),
+        Pin({3: 0}),
+        Pin({5: 1}),
+    ]
+    labels = [0] * 12 + [1] * 12
+    head, *rows = Page(audit(X, labels, rules, 2).to_html()).tables[0]
+    assert [row[1:4] for row in rows] == [
+        ["MustLink", "8 pairs", "hard"],
+        ["ClusterSizes", "minimum cluster size 2", "hard"],
+        ["MustLink", "3 pairs", "soft"],
+        ["Pin", "2 rows", "hard"],
+    ]
+    broken, cost = head.index("broken"), head.index("soft cost")
+    assert [row[broken] for row in rows] == ["8", "0", "3", "1"]
+    assert [float(row[cost]) for row in rows] == [0.0, 0.0, 6.0, 0.0]
+
+
+def test_pictures_are_all_there_and_drawn(report, text):
     pytest.importorskip("matplotlib")
     page = Page(text)
     pictures = [a for a in page.addresses if a.startswith("data:image/svg+xml;base64,")]
-    # clusters; sizes, totals and shares in one; convergence; assignment
-    assert len(pictures) == 4
+    # clusters; sizes, a total and the shares of two groups; convergence; assignments
+    assert len(pictures) == 1 + 4 + 3 + len(report.history.x)
     for picture in pictures:
         drawn = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
         assert drawn.tag.endswith("svg")

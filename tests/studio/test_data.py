@@ -94,15 +94,12 @@ def test_each_column_of_a_frame_stays_whatever_it_is_called(names):
 def test_the_page_says_by_which_columns_it_clusters():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": [1, 2], "kind": ["a", "b"], "y": [3, 4]})
-    assert (
-        json.loads(about(data_of(frame)))["using"]
-        == "Clustering by 2 of 3 columns: x, y; left out: kind (text)."
-    )
-    assert data_of(frame[["x", "y"]]).using == "Clustering by all 2 columns: x, y."
-    assert data_of(frame[["x"]]).using == "Clustering by the only column: x."
+    assert data_of(frame).using() == "Clustering by 2 of 3 columns: x, y; left out: kind (text)."
+    assert data_of(frame[["x", "y"]]).using() == "Clustering by all 2 columns: x, y."
+    assert data_of(frame[["x"]]).using() == "Clustering by the only column: x."
     many = data_of(np.zeros((2, 40)))
-    assert many.using.startswith("Clustering by all 40 columns: feature 0, feature 1,")
-    assert many.using.endswith("and 28 more.")
+    assert many.using().startswith("Clustering by all 40 columns: feature 0, feature 1,")
+    assert many.using().endswith("and 28 more.")
 
 
 @pytest.mark.parametrize("X", [[1.0, 2.0], np.zeros((0, 2)), [["a"], ["b"]]])
@@ -248,7 +245,7 @@ def test_places_are_compared_on_the_ground_if_that_is_asked_for():
     data = data_of(frame, metric="haversine")
     assert data.features == ("lat", "lon")
     np.testing.assert_array_equal(data.X, frame[["lat", "lon"]])
-    assert "lat, lon, by great-circle distance" in data.using
+    assert "lat, lon, by great-circle distance" in data.using()
     answer = fitted(Task(data, ConstraintSet(), 2))
     own = ConstrainedKMeans(2, metric="haversine", random_state=0).fit(frame[["lat", "lon"]])
     np.testing.assert_array_equal(answer.labels, own.labels_)
@@ -256,8 +253,50 @@ def test_places_are_compared_on_the_ground_if_that_is_asked_for():
     assert "metric='haversine'" in python_lines(answer.task)
     # In degrees, the first two are at opposite ends.
     plain = data_of(frame)
-    assert any("'lat' and 'lon' are compared as plain numbers" in said for said in plain.told)
-    assert not any("plain numbers" in said for said in data.told)
+    assert "'lat' and 'lon' are compared as plain numbers" in plain.ground
+    assert data.ground == ""
+
+
+def test_other_columns_are_clustered_as_if_they_had_been_given():
+    frame = pd.DataFrame({**CITIES, "kind": list("abab")})
+    data = data_of(frame)
+    for names, metric in ((["height"], "euclidean"), (["height", "lon"], "cosine")):
+        own = data_of(frame[names], metric=metric)
+        chosen = data.by(names, metric)
+        assert (chosen.features, chosen.metric) == (own.features, metric)
+        np.testing.assert_array_equal(chosen.X, own.X)
+    # Great circles take the places, whatever is chosen, and leave the other columns for rules.
+    chosen = data.by(["height"], "haversine")
+    assert chosen.features == ("lat", "lon")
+    np.testing.assert_array_equal(chosen.X, frame[["lat", "lon"]])
+    assert set(chosen.columns) == set(frame)
+    assert data.by(data.features, data.metric) is data
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "minmax"])
+def test_chosen_columns_have_the_scale_of_the_file(tmp_path, scale):
+    path = tmp_path / "points.csv"
+    frame = pd.DataFrame({"a": [1.0, 5.0, 2.0], "b": [7.0, 7.0, 7.0], "c": [3.0, None, 9.0]})
+    frame.to_csv(path, index=False)
+    every, _, _ = read_file(path, "--scale", scale)
+    some, _, _ = read_file(path, "--scale", scale, "--columns", "b,c")
+    np.testing.assert_allclose(every.by(["b", "c"], "euclidean").X, some.X, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("names", "metric", "message"),
+    [
+        ([], "euclidean", "no column is chosen"),
+        (["kind"], "euclidean", "'kind' is no column of numbers"),
+        (["height"], "manhattan", "`metric` is 'manhattan'"),
+        (["height"], "haversine", "'lat' of row 1 is missing"),
+    ],
+)
+def test_columns_that_cannot_be_clustered_are_refused(names, metric, message):
+    frame = pd.DataFrame({**CITIES, "kind": list("abab")})
+    frame.loc[1, "lat"] = np.nan
+    with pytest.raises(ValueError, match=message):
+        data_of(frame).by(names, metric)
 
 
 @pytest.mark.parametrize(

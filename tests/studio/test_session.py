@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
+import io
 import itertools
 import json
 import math
@@ -20,20 +22,22 @@ from corral import (
     ConstrainedKMeans,
     ConstraintSet,
     GroupShares,
+    MixedGroups,
     MustLink,
     Pin,
+    audit,
     check,
 )
 from corral.active.judgements import read_judgements
 from corral.constraints.collection import rules_of
 from corral.studio import rules as edit
 from corral.studio.actions import do
-from corral.studio.data import Data, data_of
+from corral.studio.data import MOST_COLUMNS, Data, data_of
 from corral.studio.export import python_lines
 from corral.studio.fitting import Task, renumbering
 from corral.studio.questions import Annotation
 from corral.studio.session import Session
-from corral.studio.state import DETAILED, MOST_RINGS, Told, broken_parts, marks_of
+from corral.studio.state import DETAILED, MOST_RINGS, Told, about, broken_parts, marks_of
 
 N = 24
 NAMES = [f"r{row}" for row in range(N)]
@@ -457,9 +461,215 @@ def test_the_python_lines_give_the_same_labels(tmp_path, monkeypatch):
     exec(do(session, {"do": "python"}), space)
     np.testing.assert_array_equal(space["labels"], session.answer.labels)
     lines = do(session, {"do": "labels"}).splitlines()
-    assert lines[0] == "id,label"
+    assert lines[0] == "name,label"
     assert [line.split(",")[0] for line in lines[1:]] == NAMES
     assert [int(line.split(",")[1]) for line in lines[1:]] == session.answer.labels.tolist()
+
+
+@pytest.mark.parametrize("by", [(["a", "c"], "euclidean"), (["b", "c"], "cosine")])
+def test_python_lines_take_the_columns_that_were_chosen(by):
+    pd = pytest.importorskip("pandas")
+    X = np.abs(np.random.default_rng(0).normal(size=(30, 3))) + 0.1
+    X[4, 2] = np.nan
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind="x")
+    for given, names in (
+        (frame, by[0]),
+        (np.nan_to_num(X), [f"feature {'abc'.index(n)}" for n in by[0]]),
+    ):
+        session = Session(data_of(given))
+        do(session, {"do": "by_columns", "columns": names, "metric": by[1]})
+        assert not session.failed, session.message
+        fit(session)
+        space = {"X": given}
+        exec(do(session, {"do": "python"}), space)
+        np.testing.assert_array_equal(space["labels"], session.answer.labels)
+
+
+def test_columns_and_metric_are_undone_and_make_the_fit_old(session):
+    fit(session)
+    before = session.data
+    do(session, {"do": "by_columns", "columns": ["b", "load"], "metric": "cosine"})
+    assert (session.data.features, session.data.metric) == (("b", "load"), "cosine")
+    assert session.stale
+    assert json.loads(Told(session).text())["answer"]["stale"]
+    do(session, {"do": "undo"})
+    assert session.data is before
+    assert not session.stale
+
+
+def test_a_metric_leaves_columns_that_do_not_fit_the_page():
+    session = Session(data_of(np.random.default_rng(0).normal(size=(9, MOST_COLUMNS + 5))))
+    told = json.loads(about(session.data))
+    assert len(told["features"]) == MOST_COLUMNS
+    do(session, {"do": "by_columns", "columns": told["features"], "metric": "cosine"})
+    assert session.data.X.shape == (9, MOST_COLUMNS + 5)
+    do(session, {"do": "by_columns", "columns": told["features"][:2], "metric": "cosine"})
+    assert session.data.X.shape == (9, 2)
+
+
+@pytest.mark.parametrize(("says", "metric"), [("yes", "haversine"), ("no", "euclidean")])
+def test_places_are_asked_about_once(says, metric):
+    rng = np.random.default_rng(0)
+    columns = {
+        "lat": rng.uniform(40, 50, 20),
+        "lon": rng.uniform(0, 9, 20),
+        "size": np.arange(20.0),
+    }
+    session = Session(
+        Data("shops", np.column_stack(list(columns.values())), tuple(columns), columns)
+    )
+    assert "on the ground" in json.loads(Told(session).text())["ground"]
+    do(session, {"do": "ground", "says": says})
+    assert session.data.metric == metric
+    assert json.loads(Told(session).text())["ground"] == ""
+
+
+def table_of(session):
+    """The table of clusters, by the names of its columns."""
+    table = json.loads(Told(session).text())["clusters"]
+    columns = zip(*(row["cells"] for row in table["rows"]), strict=True)
+    return {h["name"]: (h["note"], cells) for h, cells in zip(table["heads"], columns, strict=True)}
+
+
+def test_the_table_has_sizes_bounds_and_means(session):
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+    fit(session)
+    labels, data, table = session.answer.labels, session.data, table_of(session)
+    heads = [head["name"] for head in json.loads(Told(session).text())["clusters"]["heads"]]
+    assert heads == ["rows", "load, total", "x", "y", "a", "b", "load"]
+    assert [int(cell["text"]) for cell in table["rows"][1]] == np.bincount(labels).tolist()
+    assert table["rows"][0] == "4 to 12"
+    assert table["x"][0] == "at least 20%"
+    assert table["y"][0] == "at most 80%"
+    for name in ("a", "b"):
+        note, cells = table[name]
+        means = [data.columns[name][labels == j].mean() for j in range(3)]
+        assert note == "mean"
+        assert [float(cell["text"]) for cell in cells] == pytest.approx(means, rel=1e-3)
+    assert not any(cell["broken"] for _, cells in table.values() for cell in cells)
+
+
+def test_bounds_that_differ_stand_in_their_rows_and_broken_ones_are_marked(session):
+    fit(session)
+    do(session, {"do": "sizes", "exact": "4, 4, 16"})
+    note, cells = table_of(session)["rows"]
+    assert note == ""
+    assert sorted(cell["note"] for cell in cells) == ["exactly 16", "exactly 4", "exactly 4"]
+    for cell in cells:
+        assert cell["broken"] == (cell["note"] != f"exactly {cell['text']}")
+    do(session, {"do": "sizes", "least": "11"})
+    do(session, {"do": "clusters", "n": "2"})  # bounds of other clusters say nothing of these
+    assert not any(cell["note"] or cell["broken"] for cell in table_of(session)["rows"][1])
+
+
+def test_the_report_is_the_audit_of_what_the_page_shows(session):
+    for action, rows in EVERY_RULE:
+        do(session, action, rows)
+    fit(session)
+    do(session, {"do": "shares", "column": "kind", "group": "x", "least": "99"})
+    answer = session.answer
+    own = audit(session.data.X, answer.labels, answer.task.rules, 3)
+    assert str(answer.report.named(None)) == str(own)
+    assert answer.report.rosters()[1] == [
+        n for n, j in zip(NAMES, answer.labels, strict=True) if j == 1
+    ]
+    assert "r23" in do(session, {"do": "report"})
+
+
+def test_an_excel_file_has_all_rows_with_gaps_and_a_sheet_for_each_cluster():
+    openpyxl = pytest.importorskip("openpyxl")
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [0.0, 0.5, 9.0, None], "kind": ["x", "=1+1", "", "y"]})
+    frame.index = pd.Index(["ann", "bob", "eve", "dan"], name="pupil")
+    session = Session(data_of(frame), n_clusters=2)
+    for empty in ("sheets", "report"):
+        do(session, {"do": empty})
+        assert session.failed
+    fit(session)
+    labels = session.answer.labels.tolist()
+    book = openpyxl.load_workbook(io.BytesIO(base64.b64decode(do(session, {"do": "sheets"}))))
+    rows = [[cell.value for cell in row] for row in book["labels"].iter_rows()]
+    assert rows[0] == ["pupil", "a", "kind", "label"]
+    assert [row[0] for row in rows[1:]] == list(frame.index)
+    assert [row[1] for row in rows[1:]] == [0, 0.5, 9, None]
+    assert book["labels"]["C3"].data_type == "s"
+    assert [row[3] for row in rows[1:]] == labels
+    for j in range(2):
+        inside = [row[0].value for row in book[f"group {j}"].iter_rows(min_row=2)]
+        assert inside == [name for name, own in zip(frame.index, labels, strict=True) if own == j]
+    assert do(session, {"do": "labels"}).startswith("pupil,label\n")
+
+
+@pytest.fixture
+def mixed():
+    """A class list, with friends and rivals, of which mixed groups are to be made."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.integers(30, 100, (24, 2)).astype(float), columns=["maths", "art"])
+    frame["sex"], frame["needs"] = list("fm" * 12), ["", "", "glasses"] * 8
+    rules = [MustLink([(0, 5)]), CannotLink([(1, 2)])]
+    session = Session(data_of(frame), rules, 4)
+    do(session, {"do": "mixed", "kind": "mixed"})
+    fit(session)
+    assert session.answer is not None, session.message
+    return session
+
+
+def test_mixed_groups_are_those_of_the_estimator(mixed):
+    pd = pytest.importorskip("pandas")
+    data, answer = mixed.data, mixed.answer
+    assert data.spread == ("sex", "needs")
+    frame = pd.DataFrame(data.columns).replace("", None)
+    own = MixedGroups(4, random_state=0).fit(frame, constraints=mixed.document.rules)
+    np.testing.assert_array_equal(answer.labels, own.labels_)
+    assert answer.report.imbalance == pytest.approx(own.report_.imbalance)
+    assert answer.report.share == own.report_.share
+    assert "as alike as is possible" in mixed.message
+    kinds = np.array([data.columns["sex"] == "f", data.columns["needs"] == ""])
+    for kind in kinds:
+        counts = np.bincount(answer.labels[kind], minlength=4)
+        assert counts.max() - counts.min() <= 1
+    assert "Means and spreads" in do(mixed, {"do": "report"})
+
+
+def test_mixed_groups_are_undone_and_ask_no_questions(mixed):
+    assert not mixed.stale
+    do(mixed, {"do": "ask"})
+    assert mixed.failed
+    do(mixed, {"do": "undo"})
+    assert mixed.stale
+    assert not mixed.document.mixed
+
+
+def test_the_report_on_mixed_groups_has_the_numbers_of_the_page(mixed):
+    do(mixed, {"do": "sizes", "least": "5"})
+    fit(mixed)  # numbers stay as far as they can, so they may not be those of the fit
+    balance, labels = mixed.answer.report.balance, mixed.answer.labels
+    maths = mixed.data.columns["maths"]
+    means = [maths[labels == j].mean() for j in range(4)]
+    np.testing.assert_allclose(balance.means[:, balance.features.index("maths")], means)
+
+
+def test_python_lines_of_mixed_groups(mixed, tmp_path):
+    pd = pytest.importorskip("pandas")
+    path = tmp_path / "class.csv"
+    pd.DataFrame(mixed.data.columns).to_csv(path, index=False)
+    lines = ("import pandas as pd", f"table = pd.read_csv({str(path)!r})")
+    task = replace(mixed.answer.task, data=replace(mixed.data, lines=lines, frame="table"))
+    space = {}
+    exec(python_lines(task, mixed.answer.order), space)
+    np.testing.assert_array_equal(space["labels"], mixed.answer.labels)
+
+
+def test_few_changes_cost_as_much_by_the_columns_of_now(session):
+    fit(session)
+    do(session, {"do": "calm", "factor": "2"})
+    X = session.data.columns["load"][:, None]
+    middle = np.array([X[session.answer.labels == j].mean(axis=0) for j in range(3)])
+    do(session, {"do": "by_columns", "columns": ["load"], "metric": "euclidean"})
+    cost = ((X - middle[session.answer.labels]) ** 2).sum() / N
+    assert session.task().stay == pytest.approx(2.0 * cost)
 
 
 def test_python_lines_of_arrays_read_long_rules_from_the_file(session, tmp_path, monkeypatch):

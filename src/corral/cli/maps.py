@@ -36,9 +36,7 @@ def graph_of(options: Options, points: Points) -> Connected | None:
         return None
     price, frame = options.border or 0.0, points.table.frame
     bridge = "nearest" if options.bridge else None
-    areas = frame is not None and bool(
-        (library("shapely").get_dimensions(frame.geometry) == 2).all()
-    )
+    areas = _has_areas(points)
     how = (POLYGONS if areas else POINTS) if how == "auto" else how
     if how in OF_POLYGONS and not areas:
         raise ValueError(
@@ -66,20 +64,53 @@ def graph_of(options: Options, points: Points) -> Connected | None:
     return Connected.from_points(places, how, longest=options.longest, weight=price, bridge=bridge)
 
 
+def _has_areas(points: Points) -> bool:
+    """Whether all rows are polygons."""
+    frame = points.table.frame
+    return frame is not None and bool(
+        (library("shapely").get_dimensions(frame.geometry) == 2).all()
+    )
+
+
+def written_graph(options: Options, points: Points) -> str:
+    """The Python expression of :func:`graph_of`, of a ``table``; "" for pairs of a file."""
+    how = options.connected or ""
+    if Path(how).suffix:
+        return ""
+    how = (POLYGONS if _has_areas(points) else POINTS) if how == "auto" else how
+    own: dict[str, Any] = {"tolerance": options.tolerance, "longest": options.longest}
+    own |= {"weight": options.border, "bridge": "nearest" if options.bridge else None}
+    more = "".join(f", {name}={value!r}" for name, value in own.items() if value)
+    if how in OF_POLYGONS:
+        return f"Connected.from_polygons(table.geometry, {how!r}{more})"
+    names, flat = _place_columns(points)
+    places = f"table[{[*names] if flat is None else [*names[::-1]]!r}]"
+    if flat is not None:
+        places = f"{DEGREE} * {places}.to_numpy() * ({flat!r}, 1.0)"
+    return f"Connected.from_points({places}, {how!r}{more})"
+
+
+def _place_columns(points: Points) -> tuple[Sequence[str], float | None]:
+    """The columns of coordinates, and of degrees how much shorter those of longitude are."""
+    table, space = points.table, points.space
+    names = table.places or (space.columns if len(space.columns) == 2 else ())
+    if not names or (tuple(names) != DEGREES and space.metric != "haversine"):
+        return names, None
+    latitude = table.numbers(names[0])
+    return names, float(np.cos(np.radians((latitude.min() + latitude.max()) / 2.0)))
+
+
 def _places(points: Points, how: str) -> FloatArray:
     """Where the rows are: kilometres of degrees, else two columns."""
     table, space = points.table, points.space
-    names = table.places or (space.columns if len(space.columns) == 2 else ())
+    names, flat = _place_columns(points)
     if not names:
         raise ValueError(
             f"--connected {how} needs two coordinates of each row, but {table.name} is clustered "
             f"by {len(space.columns)} columns; give a file of pairs of neighbours."
         )
     values = np.column_stack([table.numbers(name) for name in names])
-    if tuple(names) != DEGREES and space.metric != "haversine":
-        return values
-    middle = np.radians((values[:, 0].min() + values[:, 0].max()) / 2.0)
-    return DEGREE * values[:, ::-1] * (float(np.cos(middle)), 1.0)
+    return values if flat is None else DEGREE * values[:, ::-1] * (flat, 1.0)
 
 
 def frame_of(points: Points) -> Any:

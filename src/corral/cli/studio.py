@@ -71,7 +71,7 @@ def studio(seed: int, effort: float, port: int, browser: bool, **options: Any) -
     own: Any = {"effort": effort, "unknown": unknown, "autosave": autosave}
     shown = Studio(data, rules, n_clusters, seed, port, **own)
     click.echo(f"The studio is at {shown.url}\nCtrl-C ends it.")
-    say(data.using)
+    say(data.using())
     if browser:
         shown.open()
     shown.wait()
@@ -94,11 +94,12 @@ def _keep_the_rest(session: Session) -> None:
 
 def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     """The data, the rules and the number of clusters that the options name."""
+    from ..constraints import Connected
     from ..geo.shapes import map_of
     from ..studio.data import HAVERSINE
     from .clusters import names_of
     from .data import load_points
-    from .maps import base_of, frame_of
+    from .maps import base_of, frame_of, written_graph
     from .rules import columns_of_rules, count_clusters, make_rules, number_columns
     from .tables import names_column, read_table
 
@@ -126,6 +127,9 @@ def read(asked: opt.Options) -> tuple[Data, ConstraintSet, int]:
     data = _data(points, numbers, asked, notices)
     if points.table.frame is not None or asked.base_map is not None:
         data = replace(data, map=map_of(frame_of(points), base_of(asked.base_map, points)))
+    graph = rules.of_kind(Connected)
+    if graph and asked.connected is not None:
+        data = replace(data, written=((graph[-1], written_graph(asked, points)),))
     return replace(data, clusters=names_of(asked)), rules, n_clusters
 
 
@@ -172,15 +176,20 @@ def _data(
         if name != asked.id_column
     }
     names = None if points.ids is None else tuple(points.ids)
+    columns, gaps, _ = without_gaps(columns)
     return Data(
         title=Path(points.table.name).name,
         X=points.X,
         features=points.space.columns,
-        columns=without_gaps(columns)[0],
+        columns=columns,
         names=names,
         weight=points.weight,
         notices=tuple(notices),
         lines=tuple(_reading(points, asked)),
+        frame="table",
+        scale=asked.scale,
+        gaps=gaps,
+        id_name=asked.id_column or "id",
         metric=points.space.metric,
         images=None if asked.points == "-" else Images(Path(asked.points).parent),
     )
@@ -188,6 +197,7 @@ def _data(
 
 def _reading(points: Points, asked: opt.Options) -> Iterator[str]:
     """Python lines that read the file as the studio did."""
+    from ..studio.data import GEO
     from .tables import ending_of
 
     path, ending = asked.points, ending_of(asked.points)
@@ -203,20 +213,13 @@ def _reading(points: Points, asked: opt.Options) -> Iterator[str]:
     text = f"pd.read_csv({path!r}, sep=None, engine='python'{headless}{marks})"
     if points.table.frame is not None:
         yield "import geopandas"
-        yield "from corral.geo import coordinates"
+        yield GEO
         yield ""
         yield f"table = geopandas.read_file({path!r})"
-        yield f"X = coordinates(table)[{list(points.space.columns)!r}].to_numpy()"
-        return
-    yield "import pandas as pd"
-    yield ""
-    yield f"table = {reads.get(ending, text)}.rename(columns=str)"
-    yield f"X = table[{list(points.space.columns)!r}]"
-    yield "X = X.fillna(X.mean())"
-    if asked.scale == "standard":
-        yield "X = ((X - X.mean()) / X.std(ddof=0)).fillna(0)"
-    elif asked.scale == "minmax":
-        yield "X = ((X - X.min()) / (X.max() - X.min())).fillna(0)"
+        yield "table = table.assign(**coordinates(table))"
+    else:
+        yield "import pandas as pd"
+        yield ""
+        yield f"table = {reads.get(ending, text)}.rename(columns=str)"
     if asked.weight is not None:
         yield f"weight = table[{asked.weight!r}]"
-    yield "X = X.to_numpy()"

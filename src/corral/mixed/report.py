@@ -66,7 +66,7 @@ class MixedReport(Report):
         if sum(self.sizes) > MOST_ROWS and not all_rows:
             rows = in_digits(sum(self.sizes))
             return f"<p>{rows} rows; the labels have all, and so has a page with all rows.</p>"
-        return to_roster(replace(self, names=names).rosters(), word="Group")
+        return to_roster(replace(self, names=names).rosters(), self.clusters, "Group")
 
     def describe(self) -> str:
         """Say who is in which group, one a line."""

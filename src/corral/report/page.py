@@ -21,7 +21,7 @@ from ..constraints.clusters import ClusterNames, called
 from ..plots.bounds import Measure, measure_sizes, measure_totals, title_of
 from .changes import Changes
 from .pictures import View
-from .text import Prices
+from .text import Prices, grouped, parts_in
 
 #: Differences that are told of each cluster.
 MOST_DIFFERENCES = 4
@@ -297,14 +297,16 @@ def rules_section(findings: Findings, told: Told) -> str:
     rows: list[list[Any]] = [
         [
             number,
-            type(entry.constraint).__name__,
-            _phrase(entry.constraint, names, len(findings.sizes), told),
-            "hard" if entry.constraint.hard else "soft",
-            entry.violations.count,
-            float(entry.violations.amount),
-            entry.soft_cost,
+            type(group[0].constraint).__name__,
+            _phrase(group[0].constraint, names, len(findings.sizes), told)
+            if len(group) == 1
+            else parts_in(group),
+            "hard" if group[0].constraint.hard else "soft",
+            sum(entry.violations.count for entry in group),
+            float(sum(entry.violations.amount for entry in group)),
+            sum(entry.soft_cost for entry in group),
         ]
-        for number, entry in enumerate(findings.entries)
+        for number, group in enumerate(grouped(findings.entries, prices))
     ]
     note = ""
     if prices is not None:

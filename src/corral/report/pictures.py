@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..plots.bounds import draw_measure, measure_sizes, measure_totals
 from ..plots.maps import draw_map, size_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..admm.history import History
@@ -33,6 +35,12 @@ if TYPE_CHECKING:
 MOST_ROWS = 20_000
 #: Most stored numbers in the sample, 8 bytes each: 8 MB.  With wide rows it holds fewer of them.
 MOST_ENTRIES = 1_000_000
+
+#: Width and height of a picture, and of a panel of several, in inches.  The page makes them larger
+#: where there is room; a phone shows them nearly as they are, so that their words can be read.
+PICTURE, PANEL = (4.6, 4.4), (4.4, 2.9)
+#: Characters of a title over a picture, and of names along and beside its axes.
+TITLE, ALONG, BESIDE = 54, 60, 40
 
 MISSING = "The pictures need matplotlib: pip install 'corral-clustering[plot]'."
 
@@ -148,8 +156,8 @@ def to_pictures(
         if _is_place(findings, shapes)
         else picture_of_clusters(findings, view, features, clusters),
         picture_of_map(findings, view, shapes, clusters),
-        _framed(*_bounds(findings, view, clusters)),
-        "\n".join(_framed(*each) for each in drawn),
+        _framed(BOUNDS, *_bounds(findings, view, clusters)),
+        "\n".join(_framed(caption, *figures) for caption, figures in drawn),
     )
 
 
@@ -175,7 +183,9 @@ def picture_of_map(
     if view is None or shapes is None:
         return ""
     try:
-        figure = _figure(*size_of(shapes))
+        wide, high = size_of(shapes)
+        part = min(1.0, PICTURE[0] / wide)
+        figure = _figure(part * wide, part * high)
         labels, k = view.labels, len(findings.sizes)
         draw_map(figure.subplots(), shapes, labels, k, names=clusters)
     except ModuleNotFoundError as missing:
@@ -183,41 +193,44 @@ def picture_of_map(
     return _framed("The territories", figure)
 
 
-def _framed(caption: str, figure: Figure) -> str:
-    return (
-        f'<figure><img alt="{escape(caption)}" src="{_data(figure)}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
+def _framed(caption: str, *figures: Figure) -> str:
+    """Pictures with a caption; several stand side by side where there is room."""
+    kind = ' class="panels"' if len(figures) > 1 else ""
+    images = "".join(
+        f'<img alt="{escape(_title(figure) or caption)}" src="{_data(figure)}">'
+        for figure in figures
     )
+    return f"<figure{kind}><div>{images}</div><figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _bounds(
-    findings: Findings, view: View | None, clusters: ClusterNames = None
-) -> tuple[str, Figure]:
-    """Sizes, totals and shares against their bounds, a panel each, in one picture."""
+def _title(figure: Figure) -> str:
+    return " ".join(figure.axes[0].get_title(loc="left").split())
+
+
+BOUNDS = "Sizes and totals of the clusters, with their bounds"
+
+
+def _bounds(findings: Findings, view: View | None, clusters: ClusterNames) -> Iterator[Figure]:
+    """Sizes, totals and shares against their bounds, a picture each."""
     rules = [entry.constraint for entry in findings.entries]
     measures = [measure_sizes(findings.sizes, rules)]
     if view is not None:
         measures += measure_totals(view.labels, rules, len(findings.sizes), clusters)
-    columns = min(len(measures), 2)
-    rows = -(-len(measures) // columns)
-    figure = _figure(5.4 * columns, 3.0 * rows)
-    places = figure.subplots(rows, columns, squeeze=False).ravel()
-    for place, measure in zip(places, measures, strict=False):
-        draw_measure(place, measure, clusters)
-    for place in places[len(measures) :]:
-        place.set_axis_off()
-    return "Sizes and totals of the clusters, with their bounds", figure
+    for measure in measures:
+        figure = _figure(*PANEL)
+        draw_measure(figure.subplots(), measure, clusters)
+        yield figure
 
 
 def _clusters(
     findings: Findings, view: View, features: Any, clusters: ClusterNames
 ) -> tuple[str, Figure]:
-    figure = _figure(7.6, 4.8)
+    figure = _figure(*PICTURE)
     rules = [entry.constraint for entry in findings.entries]
     labels, links = view.labels[view.rows], view.links(rules)
     own: Any = {"centers": view.centers, "features": features, "ax": figure.subplots()}
     own |= {"sizes": findings.sizes, "names": clusters}
-    plot_clusters(view.points, labels, links, **own, metric=findings.metric)
+    _narrow(plot_clusters(view.points, labels, links, **own, metric=findings.metric))
     caption = "The clusters"
     if links:
         caption += (
@@ -229,16 +242,29 @@ def _clusters(
     return caption, figure
 
 
-def _courses(history: History, view: View | None) -> Iterator[tuple[str, Figure]]:
+def _narrow(ax: Axes) -> None:
+    """Lines of words that fit a narrow picture, and the legend below it."""
+    ax.set_title(fill(ax.get_title(loc="left"), TITLE), loc="left", fontsize=10)
+    ax.set_xlabel(fill(ax.get_xlabel(), ALONG))
+    ax.set_ylabel(fill(ax.get_ylabel(), BESIDE))
+    legend = ax.get_legend()
+    if legend is not None:
+        handles = legend.legend_handles
+        legend.remove()
+        below: Any = {"loc": "outside lower center", "ncols": 3, "fontsize": 8, "frameon": False}
+        ax.figure.legend(handles=handles, **below)
+
+
+def _courses(history: History, view: View | None) -> Iterator[tuple[str, list[Figure]]]:
     """What the solver did in its iterations."""
     labels = None if view is None else view.labels
-    figure = _figure(12.0, 3.4)
-    plot_convergence(history, ax=figure.subplots(1, 3))
-    yield "Convergence: objective, residuals, and rules that the rounded x breaks", figure
+    figures = [_figure(*PANEL) for _ in range(3)]
+    plot_convergence(history, ax=[figure.subplots() for figure in figures])
+    yield "Convergence: objective, residuals, and rules that the rounded x breaks", figures
     if history.x:
-        figure = _figure(12.0, 2.8 * -(-len(history.x) // 2))
-        plot_assignment(history, order=labels, ax=figure.subplots())
-        yield "The relaxed assignment x, samples sorted by their final cluster", figure
+        figures = [_figure(*PANEL) for _ in history.x]
+        plot_assignment(history, order=labels, ax=[figure.subplots() for figure in figures])
+        yield "The relaxed assignment x, samples sorted by their final cluster", figures
 
 
 def _figure(width: float, height: float) -> Figure:

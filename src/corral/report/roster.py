@@ -14,6 +14,8 @@ from ..constraints.clusters import ClusterNames
 MOST_ROWS = 3_000
 #: Rows up to which each name has a line of its own; those of more rows run on.
 MOST_LINES = 400
+#: Lines of a list that fit a column of a page; a longer list may break.
+LONG = 50
 
 
 def members(labels: IntArray, n_clusters: int, names: Sequence[Any] | None) -> list[list[str]]:
@@ -54,7 +56,8 @@ def _cards(
         items = "".join(f"<li>{escape(each)}</li>" for each in who)
         # A list that scrolls can be reached by the keyboard.
         reached = f' tabindex="0" aria-label="{escape(name)}: members"' if run_on else ""
+        kind = "roster long" if len(who) > LONG else "roster"
         yield (
-            f'<div class="roster"><h3>{chip}{escape(name)} <span class="note">{rows}</span></h3>'
+            f'<div class="{kind}"><h3>{chip}{escape(name)} <span class="note">{rows}</span></h3>'
             f"<ol{reached}>{items}</ol></div>"
         )

@@ -129,7 +129,7 @@ def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:
         return ["no constraints"]
     head = ["constraint", "rule", "broken", "amount"]
     rows = []
-    for group in [[entry] for entry in entries] if prices else _grouped(entries):
+    for group in grouped(entries, prices):
         count = sum(entry.violations.count for entry in group)
         amount = in_digits(sum(entry.violations.amount for entry in group))
         rows.append([_called(group), _hardness(group[0].constraint), f"{count}", amount])
@@ -146,11 +146,13 @@ def _table(entries: tuple[Entry, ...], prices: Prices | None) -> list[str]:
     ]
 
 
-def _grouped(entries: Sequence[Entry]) -> list[list[Entry]]:
+def grouped(entries: Sequence[Entry], prices: Prices | None) -> list[list[Entry]]:
     """The entries in their order, those of links and pins with all of their kind.
 
-    A studio makes a rule of each answer, and nobody reads a line for each.
+    A studio makes a rule of each answer, and nobody reads a line for each, unless each has a price.
     """
+    if prices is not None:
+        return [[entry] for entry in entries]
     made: dict[Any, list[Entry]] = {}
     for number, entry in enumerate(entries):
         rule = entry.constraint
@@ -163,9 +165,13 @@ def _called(group: Sequence[Entry]) -> str:
     """One constraint as it is written, several by their kind and number."""
     if len(group) == 1:
         return repr(group[0].constraint)
-    kind = type(group[0].constraint)
-    noun = "row" if kind is Pin else "pair"
-    return f"{kind.__name__}: {plural(sum(entry.constraint.n_parts for entry in group), noun)}"
+    return f"{type(group[0].constraint).__name__}: {parts_in(group)}"
+
+
+def parts_in(group: Sequence[Entry]) -> str:
+    """How many pairs, or pinned rows, rules of a kind have together."""
+    noun = "row" if isinstance(group[0].constraint, Pin) else "pair"
+    return plural(sum(entry.constraint.n_parts for entry in group), noun)
 
 
 def _soft_prices(entries: tuple[Entry, ...]) -> list[str]:

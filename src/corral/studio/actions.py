@@ -14,7 +14,8 @@ from ..constraints import ConstraintSet
 from ..constraints._checks import plural
 from ..constraints.collection import rules_of, unknown_of
 from . import rules as edit
-from .export import labels_csv, python_lines
+from .data import HAVERSINE
+from .export import labels_csv, python_lines, workbook
 from .fitting import Interview
 from .questions import columns_of, rows_judged
 from .session import Session
@@ -137,6 +138,38 @@ def _shares(session: Session, action: Action, rows: IntArray) -> None:
     session.change(f"Shares of {column} set.", rules=made)
 
 
+# What is clustered by.
+
+
+def _by_columns(session: Session, action: Action, rows: IntArray) -> None:
+    """Choose the columns to cluster by, and the metric."""
+    names, metric = action.get("columns"), str(action.get("metric"))
+    if not isinstance(names, list):
+        raise ValueError(f"{_quoted(names)} is no list of columns.")
+    if names == session.data.listed:  # and those that the page does not list
+        names = session.data.features
+    _cluster_by(session, [str(name) for name in names], metric)
+
+
+def _ground(session: Session, action: Action, rows: IntArray) -> None:
+    """Say whether places are compared on the ground; asked once."""
+    if _yes(action):
+        _cluster_by(session, session.data.features, HAVERSINE)
+    session.on_plane = True
+
+
+def _cluster_by(session: Session, names: Sequence[str], metric: str) -> None:
+    data = session.given.by(names, metric)
+    said = data.using(mixed=session.document.mixed)
+    session.change(said, columns=data.features, metric=data.metric)
+
+
+def _mixed(session: Session, action: Action, rows: IntArray) -> None:
+    """Make groups that are alike, or clusters of similar rows."""
+    mixed = action.get("kind") == "mixed"
+    session.change(session.data.using(mixed=mixed), mixed=mixed)
+
+
 # Dropping, undoing.
 
 
@@ -196,6 +229,20 @@ def _labels(session: Session, action: Action, rows: IntArray) -> str:
     return labels_csv(session.data, session.answer.labels)
 
 
+def _report(session: Session, action: Action, rows: IntArray) -> str:
+    """The report on the last fit as one page."""
+    if session.answer is None:
+        raise ValueError("there is nothing to report yet; fit first.")
+    return session.answer.report.to_html(title=f"corral: {session.data.title}")
+
+
+def _sheets(session: Session, action: Action, rows: IntArray) -> str:
+    """The rows with their labels as an Excel file, a sheet for each cluster, in base 64."""
+    if session.answer is None:
+        raise ValueError("there are no labels yet; fit first.")
+    return workbook(session.data, session.answer.labels)
+
+
 def _python(session: Session, action: Action, rows: IntArray) -> str:
     """The Python lines that do what the last fit did, or without one what the next would."""
     if session.answer is None:
@@ -205,10 +252,14 @@ def _python(session: Session, action: Action, rows: IntArray) -> str:
 
 def _keep(session: Session, action: Action, rows: IntArray) -> None:
     """Say whether changes are saved beside the data; asked once."""
+    session.answer_keep(_yes(action))
+
+
+def _yes(action: Action) -> bool:
     says = action.get("says")
     if says not in ("yes", "no"):
         raise ValueError(f"{_quoted(says)} is no answer; it must be 'yes' or 'no'.")
-    session.answer_keep(says == "yes")
+    return bool(says == "yes")
 
 
 # Fits and questions.
@@ -262,6 +313,7 @@ ACTIONS: dict[str, Callable[[Session, Action, IntArray], str | None]] = {
     step.__name__.removeprefix("_"): step
     for step in (
         *(_together, _apart, _pin, _clusters, _sizes, _totals, _shares, _drop, _drop_part),
+        *(_by_columns, _ground, _mixed, _report, _sheets),
         *(_undo, _redo, _save, _load, _keep, _labels, _python, _fit, _calm, _stop, _ask, _reply),
         *(_take_back, _by, _show),
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
+from ..constraints import Constraint
 from ..constraints._checks import plural
 from ..constraints.clusters import called
 from ..geo.frames import PLANE, as_points, is_geo
@@ -29,6 +30,9 @@ MOST_NAMESAKES = 5
 #: Points that are drawn.  Of more rows a random sample of this size is drawn; all are clustered.
 MOST_POINTS = 200_000
 
+#: Lines of Python: what X is, and the import of what makes columns of shapes.
+GIVEN = "# X is the data that the studio was given."
+GEO = "from corral.geo import coordinates"
 HAVERSINE = "haversine"
 #: What the page says about the metrics.
 COMPARED = {"cosine": "cosine distance", HAVERSINE: "great-circle distance"}
@@ -54,7 +58,18 @@ class Data:
     notices : tuple of str
         What the user has to know about the data, such as missing values.
     lines : tuple of str
-        Python lines that make ``X``, and ``table`` if the columns are from a file.
+        Python lines that read the data.
+    frame : str
+        What the columns are called after these lines: "table" of a file, "X" of a data frame that
+        was given, "" of an array.
+    scale : {"none", "standard", "minmax"}
+        How columns become points.
+    gaps : mapping of str to arrays of bools
+        Where columns had no number, so that their mean stands there.
+    id_name : str
+        Name of the column that the names are from.
+    written : tuple of pairs
+        Rules, and Python expressions that make them after these lines.
     metric : str
         What rows are compared by; that of the estimator.
     clusters : tuple of str, optional
@@ -72,7 +87,12 @@ class Data:
     names: Sequence[str] | None = None
     weight: FloatArray | None = None
     notices: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ("# X is the data that the studio was given.",)
+    lines: tuple[str, ...] = (GIVEN,)
+    frame: str = ""
+    scale: str = "none"
+    gaps: Mapping[str, BoolArray] = field(default_factory=dict)
+    id_name: str = "id"
+    written: tuple[tuple[Constraint, str], ...] = ()
     metric: str = "euclidean"
     clusters: tuple[str, ...] | None = None
     map: Map | None = None
@@ -84,7 +104,67 @@ class Data:
     @property
     def from_file(self) -> bool:
         """Whether the Python lines make a ``table`` with the columns."""
-        return any(line.startswith("table = ") for line in self.lines)
+        return self.frame == "table"
+
+    def by(self, features: Sequence[str], metric: str) -> Data:
+        """The same rows by other columns of numbers, in the order of the data, or another metric.
+
+        Raises
+        ------
+        ValueError
+            There are no such columns, or the metric is not for them.
+        """
+        if (set(features), metric) == (set(self.features), self.metric):
+            return self
+        LIMITS["metric"].check("metric", metric)
+        numbers = {name for name, values in self.columns.items() if values.dtype.kind == "f"}
+        wrong = [name for name in features if name not in numbers]
+        if wrong or not features:
+            fault = f"{wrong[0]!r} is no column of numbers" if wrong else "no column is chosen"
+            raise ValueError(f"{fault}; choose among {', '.join(self.number_columns[:MOST_USED])}.")
+        made = tuple(name for name in self.columns if name in set(features))
+        if metric == HAVERSINE:
+            near = self.place or made
+            made = degrees_of({name: self.columns[name] for name in near}, self.title)
+            gap = next((name for name in made if name in self.gaps), None)
+            if gap is not None:
+                row = self.name_of(int(np.argmax(self.gaps[gap])))
+                raise ValueError(f"{gap!r} of {row} is missing; great circles need all places.")
+        found = replace(self, features=made, metric=metric)
+        middle, width = found._units
+        return replace(found, X=(found.values - middle) / width)
+
+    @property
+    def values(self) -> FloatArray:
+        """What is clustered, in the user's units."""
+        return np.column_stack([self.columns[name] for name in self.features])
+
+    @cached_property
+    def _units(self) -> tuple[Any, Any]:
+        """What becomes 0 in each column that is clustered, and what becomes 1 more."""
+        if self.scale == "none" or self.metric == HAVERSINE:
+            return 0.0, 1.0
+        values = self.values
+        low, high = values.min(axis=0), values.max(axis=0)
+        standard = self.scale == "standard"
+        middle, width = (values.mean(axis=0), values.std(axis=0)) if standard else (low, high - low)
+        return middle, np.where(high > low, width, 1.0)
+
+    def in_units(self, points: FloatArray) -> FloatArray:
+        """Points in the user's units."""
+        middle, width = self._units
+        return np.asarray(points * width + middle)
+
+    @property
+    def ground(self) -> str:
+        """The question whether places are compared on the ground; "" if there are no such."""
+        places = self.place if self.metric == "euclidean" else None
+        if places is None or not set(places) <= set(self.features):
+            return ""
+        return (
+            f"Degrees of {places[0]!r} and {places[1]!r} are compared as plain numbers. Cluster by "
+            "these two alone, and by their distance on the ground?"
+        )
 
     def name_of(self, row: int) -> str:
         """What a row is called."""
@@ -106,6 +186,12 @@ class Data:
         found = (name for name, values in self.columns.items() if values.dtype.kind == "f")
         return tuple(found)[:MOST_COLUMNS]
 
+    @property
+    def listed(self) -> list[str]:
+        """Columns that are clustered by and that the page lists."""
+        used = set(self.features)
+        return [name for name in self.number_columns if name in used]
+
     @cached_property
     def group_columns(self) -> dict[str, list[str]]:
         """Columns with few different values, and these values as texts."""
@@ -117,6 +203,14 @@ class Data:
             if 2 <= len(groups) <= MOST_GROUPS and all(groups):
                 made[name] = groups
         return made
+
+    @cached_property
+    def spread(self) -> tuple[str, ...]:
+        """Columns of texts that mixed groups spread evenly; no text there is a group too."""
+        texts = (
+            (name, values) for name, values in self.columns.items() if values.dtype.kind != "f"
+        )
+        return tuple(name for name, values in texts if 2 <= len(set(values)) <= MOST_GROUPS)
 
     @cached_property
     def place(self) -> tuple[str, str] | None:
@@ -135,16 +229,10 @@ class Data:
     def told(self) -> tuple[str, ...]:
         """All notices, also those about what does not fit the page."""
         notices = list(self.notices)
-        plain = self.place if self.metric == "euclidean" else None
-        if plain is not None and set(plain) <= set(self.features):
-            notices.append(
-                f"Degrees of {plain[0]!r} and {plain[1]!r} are compared as plain numbers. With the "
-                "metric haversine the studio compares places by their distance on the ground."
-            )
         if len(self.columns) > MOST_COLUMNS:
             notices.append(
                 f"{self.title} has {len(self.columns):,} columns. The page lists the first "
-                f"{MOST_COLUMNS}; clustering uses all {len(self.features):,} chosen ones."
+                f"{MOST_COLUMNS}; clustering uses {len(self.features):,}."
             )
         if len(self) > MOST_POINTS:
             notices.append(
@@ -153,22 +241,24 @@ class Data:
             )
         return tuple(notices)
 
-    @cached_property
-    def using(self) -> str:
-        """The columns that are clustered by, in words."""
+    def using(self, *, mixed: bool = False) -> str:
+        """The columns that are clustered by, or that groups are alike in, in words."""
         used, every = len(self.features), max(len(self.features), len(self.columns))
         count = f"{used:,} of {every:,} columns"
         if used == every:
             count = f"all {used:,} columns" if used > 1 else "the only column"
         names = ", ".join(self.features[:MOST_USED])
         more = f" and {used - MOST_USED:,} more" if used > MOST_USED else ""
+        if mixed:
+            spread = f"; spread evenly: {', '.join(self.spread[:MOST_USED])}" if self.spread else ""
+            left = self._left_out([*self.features, *self.spread])
+            return f"Alike in {count}: {names}{more}{spread}{left}."
         how = f", by {COMPARED[self.metric]}" if self.metric in COMPARED else ""
-        return f"Clustering by {count}: {names}{more}{how}{self._left_out}."
+        return f"Clustering by {count}: {names}{more}{how}{self._left_out(self.features)}."
 
-    @property
-    def _left_out(self) -> str:
-        """The columns that are not clustered by, in words."""
-        used = set(self.features)
+    def _left_out(self, taken: Sequence[str]) -> str:
+        """The columns that are not used, in words."""
+        used = set(taken)
         left = [
             name if values.dtype.kind == "f" else f"{name} (text)"
             for name, values in self.columns.items()
@@ -246,11 +336,16 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
     LIMITS["metric"].check("metric", metric)
     shapes, frame = map_of(X), X
     X = as_points(X, metric)
-    if is_geo(frame) and hasattr(frame, "columns"):  # the other columns are there for rules
-        others = frame.drop(columns=frame.geometry.name)
-        X = X.join(others.rename(columns={name: f"{name} of the frame" for name in X}))
+    lines: tuple[str, ...] = (GIVEN,)
+    if is_geo(frame):
+        lines = (GEO, GIVEN, "X = coordinates(X)")
+        if hasattr(frame, "columns"):  # the other columns are there for rules
+            others = frame.drop(columns=frame.geometry.name)
+            X = X.join(others.rename(columns={name: f"{name} of the frame" for name in X}))
+            lines = (GEO, GIVEN, "X = X.assign(**coordinates(X))")
     alike: tuple[str, ...] = ()
-    if getattr(X, "columns", None) is None:
+    id_name, of_frame = "id", getattr(X, "columns", None) is not None
+    if not of_frame:
         try:
             array = np.asarray(X, np.float64)
         except OverflowError as error:
@@ -262,7 +357,9 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
         columns = {f"feature {j}": array[:, j] for j in range(array.shape[1])}
     else:
         columns, alike = _columns(X)
-        names = _index_names(X) if names is None else names
+        if names is None:
+            names = _index_names(X)
+            id_name = str(getattr(getattr(X, "index", None), "name", None) or id_name)
     features = tuple(name for name, values in columns.items() if values.dtype.kind == "f")
     if not features:
         raise ValueError("`X` has no column of numbers to cluster by.")
@@ -270,13 +367,14 @@ def data_of(X: Any, names: Any = None, metric: str = "euclidean") -> Data:
         features = features[:2]
     elif metric == HAVERSINE:
         features = degrees_of({name: columns[name] for name in features}, "`X`")
-    columns, notices = without_gaps(columns)
+    columns, gaps, notices = without_gaps(columns)
     texts = None if names is None else tuple(map(str, names))
     made = np.column_stack([columns[name] for name in features])
     if texts is not None and len(texts) != len(made):
         raise ValueError(f"`names` has {len(texts)} entries, but X has {len(made)} rows.")
-    told = (*alike, *notices)
-    return Data("data", made, features, columns, texts, notices=told, metric=metric, map=shapes)
+    known: Any = {"notices": (*alike, *notices), "lines": lines, "gaps": gaps, "id_name": id_name}
+    known |= {"frame": "X" if of_frame else "", "metric": metric, "map": shapes}
+    return Data("data", made, features, columns, texts, **known)
 
 
 def degrees_of(columns: Mapping[str, Any], what: str) -> tuple[str, ...]:
@@ -304,25 +402,26 @@ def degrees_of(columns: Mapping[str, Any], what: str) -> tuple[str, ...]:
     return found
 
 
-def without_gaps(columns: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Columns with the mean in place of missing numbers, and a sentence about them."""
+def without_gaps(
+    columns: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, BoolArray], tuple[str, ...]]:
+    """Columns with the mean in place of missing numbers, where these are, and a sentence."""
     made: dict[str, Any] = {}
-    touched: list[str] = []
-    count = 0
+    touched: dict[str, BoolArray] = {}
     for name, values in columns.items():
         made[name] = values
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             gaps = ~np.isfinite(values)
             if gaps.all():
                 raise ValueError(f"column {name!r} has no finite number.")
-            made[name] = np.where(gaps, values[~gaps].mean(), values)
-            count, touched = count + int(gaps.sum()), [*touched, name]
-    if not count:
-        return made, ()
-    where = plural(len(touched), "column")
-    first = f", the first of them {touched[0]!r}" if len(touched) > 1 else f", {touched[0]!r}"
-    values = plural(count, "missing or infinite value")
-    return made, (f"{values} in {where}{first}: the mean of the column stands in.",)
+            made[name], touched[name] = np.where(gaps, values[~gaps].mean(), values), gaps
+    if not touched:
+        return made, touched, ()
+    where, name = plural(len(touched), "column"), next(iter(touched))
+    first = f", the first of them {name!r}" if len(touched) > 1 else f", {name!r}"
+    values = plural(sum(int(gaps.sum()) for gaps in touched.values()), "missing or infinite value")
+    said = f"{values} in {where}{first}: the mean of the column stands in."
+    return made, touched, (said,)
 
 
 def _columns(X: Any) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -23,7 +23,12 @@ from ..deadline import Deadline, OutOfTime
 from ..estimator import ConstrainedKMeans
 from ..exceptions import InfeasibleConstraintsError, SolverTimeoutError
 from ..infeasible import explain
+from ..mixed.balance import balance_of
+from ..mixed.columns import Frame, read_columns
+from ..mixed.estimator import MixedGroups
+from ..mixed.report import MixedReport, percent
 from ..progress import Progress
+from ..report import Report, audit
 from .data import Data
 from .rules import parts
 
@@ -106,7 +111,8 @@ class Task:
     """What is to be fitted: a document of the session, and the labels before.
 
     ``stay`` is the price of a row that changes its cluster.  With ``interview`` the next questions
-    are chosen after the fit.  ``effort`` is that of the estimator.
+    are chosen after the fit.  ``effort`` is that of the estimator.  With ``mixed`` groups become
+    alike, and not their rows.
     """
 
     data: Data
@@ -117,6 +123,7 @@ class Task:
     stay: float = 0.0
     interview: Interview | None = None
     effort: float = 1.0
+    mixed: bool = False
 
     @property
     def known(self) -> IntArray:
@@ -140,7 +147,8 @@ class Answer:
         In the numbers that the studio shows: ``order[label of the fit]``.
     order : (n_clusters,) ints
     task : Task
-    inertia : float
+    found : Report
+        That of the estimator, in the numbers of the fit.
     changed : (n_samples,) bools
         Rows that the fit before had in another cluster.
     stopped : bool
@@ -152,7 +160,7 @@ class Answer:
     labels: IntArray
     order: IntArray
     task: Task
-    inertia: float
+    found: Report
     changed: BoolArray
     stopped: bool = False
     questions: IntArray | None = None
@@ -163,11 +171,46 @@ class Answer:
         return np.bincount(self.labels, minlength=self.task.n_clusters)
 
     @property
+    def inertia(self) -> float:
+        """That of the fit."""
+        return self.found.inertia
+
+    def cost_by(self, data: Data, *, mixed: bool) -> float:
+        """The mean cost of a row, by the columns of other data on the same rows.
+
+        Mixed groups see columns in standard deviations.
+        """
+        if mixed:
+            return float(len(data.features))
+        own: Any = {"sample_weight": data.weight, "metric": data.metric}
+        return audit(data.X, self.labels, None, self.task.n_clusters, **own).inertia / len(data)
+
+    @property
+    def report(self) -> Report:
+        """The report, in the numbers that the studio shows, with the names of the user."""
+        task, data, k = self.task, self.task.data, self.task.n_clusters
+        own: Any = {"sample_weight": data.weight, "metric": data.metric}
+        names = None if data.clusters is None else [data.cluster_name(j) for j in range(k)]
+        made = audit(data.X, self.labels, task.rules, k, **own, cluster_names=names)
+        if isinstance(self.found, MixedReport):
+            columns = read_columns(frame_of(data), data.spread, MixedGroups())
+            balance = balance_of(columns, self.labels, k, data.weight, self.found.share)
+            known = vars(made) | {"inertia": self.inertia, "balance": balance}
+            made = MixedReport(**known, most=self.found.most)
+        own = {"names": data.names, "features": list(data.features), "scaler": data.in_units}
+        own |= {"map": data.map, "plan": self.found.plan, "ended": self.found.ended}
+        return replace(made, **own)
+
+    @property
     def sentence(self) -> str:
         """What the fit led to, in words."""
         clusters = plural(self.task.n_clusters, "cluster")
         how = "Stopped early; the best so far: " if self.stopped else ""
         text = f"{how}{len(self.labels):,} rows in {clusters}, inertia {in_digits(self.inertia)}."
+        if isinstance(self.found, MixedReport):
+            groups = plural(self.task.n_clusters, "mixed group")
+            share = percent(self.found.share)
+            text = f"{len(self.labels):,} rows in {groups}, {share} as alike as is possible."
         if self.task.before is not None:
             count = int(self.changed.sum())
             text += f" {count:,} row{'s' * (count != 1)} changed since the fit before."
@@ -231,11 +274,16 @@ def fitted(
 ) -> Any:
     """Fit the task."""
     data, rules = task.data, ConstraintSet([task.rules, task.pins])
-    given: Any = {"random_state": task.seed, "effort": task.effort, "metric": data.metric}
-    model = ConstrainedKMeans(task.n_clusters, **given)
+    given: Any = {"random_state": task.seed, "effort": task.effort}
+    own: Any = {"constraints": rules, "sample_weight": data.weight}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what ended early is said in the answer
-        model.fit(data.X, constraints=rules, sample_weight=data.weight, callback=callback)
+        if task.mixed:
+            model: Any = MixedGroups(task.n_clusters, spread=list(data.spread), **given)
+            model.fit(frame_of(data), **own)
+        else:
+            model = ConstrainedKMeans(task.n_clusters, **given, metric=data.metric)
+            model.fit(data.X, **own, callback=callback)
     found = np.asarray(model.labels_, np.int64)
     order = renumbering(found, task)
     labels = order[found]
@@ -243,7 +291,14 @@ def fitted(
     questions = None
     if task.interview is not None:
         questions = next_questions(model, data.X, task.rules, task.interview.unknown)
-    return Answer(labels, order, task, float(model.inertia_), changed, stopped(), questions)
+    ended = stopped() and not task.mixed
+    return Answer(labels, order, task, model.report_, changed, ended, questions)
+
+
+def frame_of(data: Data) -> Frame:
+    """The columns that mixed groups are alike in, in the user's units, and those to spread."""
+    texts = {name: np.array([cell or None for cell in data.columns[name]]) for name in data.spread}
+    return Frame({name: data.columns[name] for name in data.features} | texts)
 
 
 def renumbering(labels: IntArray, task: Task) -> IntArray:

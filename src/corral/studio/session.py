@@ -27,13 +27,18 @@ MOST_UNDO = 200
 
 @dataclass(frozen=True)
 class Document:
-    """What is undone and redone: the rules, the number of clusters and the answers.
+    """What is undone and redone: the rules, what is clustered and how, and the answers.
+
+    ``mixed`` says that groups shall be alike, and not their rows.
 
     ``judged`` are the answers by row numbers; what follows from them is in the rules too.
     """
 
     n_clusters: int
     rules: ConstraintSet
+    columns: tuple[str, ...]
+    metric: str
+    mixed: bool = False
     judged: tuple[Judgement, ...] = ()
 
 
@@ -43,6 +48,7 @@ class Session:
     Parameters
     ----------
     data : Data
+        The attribute of this name has the columns that are clustered by now, and ``given`` stays.
     rules : Constraint, iterable of them, or None
     n_clusters : int
     seed : int
@@ -73,6 +79,8 @@ class Session:
         What the last action or fit led to; ``failed`` says whether it is an error.
     revision : int
         Grows with each change of the document.
+    on_plane : bool
+        Whether the user wants degrees to be compared as plain numbers.
     calm : float
         Price of a row that changes its cluster, in means of the cost of a row; 0 for none.
     interview : Interview
@@ -96,18 +104,20 @@ class Session:
         annotation: Annotation = Annotation(),  # noqa: B008 - it is immutable
         post: Callable[[Callable[[], None]], Any] | None = None,
     ) -> None:
-        self.data, self.seed, self.effort = data, seed, effort
+        self.data = self.given = data
+        self.seed, self.effort = seed, effort
         resolved = self.resolved(ConstraintSet(rules))
         self.annotation, self.by = annotation, annotation.by
         self.shown = columns_of(data, annotation.show)
-        self.document = self.checked(Document(n_clusters, resolved, annotation.log))
+        own = data.features, data.metric
+        self.document = self.checked(Document(n_clusters, resolved, *own, judged=annotation.log))
         self.answer: Answer | None = None
         self.conflict: Conflict | None = None
         self.job: Job | None = None
         self.progress: Progress | None = None
         self.message, self.failed = "", False
         self.revision = 0
-        self.calm = 0.0
+        self.calm, self.on_plane = 0.0, False
         begun = Interview(unknown=self.in_range(unknown))
         self.interview, self.asking = begun.after((), annotation.log), False
         self.autosave, self._kept = autosave, self._keepable
@@ -202,7 +212,7 @@ class Session:
                 self._kept = self._keepable
 
     def change(self, said: str, **values: Any) -> None:
-        """Change the rules or the number of clusters, and say so."""
+        """Change the document, and say so."""
         document = self.checked(replace(self.document, **values))
         if document == self.document:
             self.message = "Nothing has changed."
@@ -232,6 +242,8 @@ class Session:
 
     def _set(self, document: Document, said: str) -> None:
         self.interview = self.interview.after(self.document.judged, document.judged)
+        if (document.columns, document.metric) != (self.data.features, self.data.metric):
+            self.data = self.given.by(document.columns, document.metric)
         self.document, self.conflict, self.message = document, None, said
         self.revision += 1
 
@@ -240,15 +252,19 @@ class Session:
     def task(self) -> Task:
         """What a fit would do now."""
         document, answer = self.document, self.answer
+        stay = 0.0
+        if answer is not None and self.calm:
+            stay = self.calm * answer.cost_by(self.data, mixed=document.mixed)
         return Task(
             self.data,
             document.rules,
             document.n_clusters,
             self.seed,
             before=None if answer is None else answer.labels,
-            stay=0.0 if answer is None else self.calm * answer.inertia / len(self.data),
-            interview=self.interview if self.asking else None,
+            stay=stay,
+            interview=self.interview if self.asking and not document.mixed else None,
             effort=self.effort,
+            mixed=document.mixed,
         )
 
     def fit(self) -> None:
@@ -266,6 +282,8 @@ class Session:
 
     def ask(self) -> None:
         """Begin to ask questions: fit, and choose the pairs whose answers help most."""
+        if self.document.mixed:
+            raise ValueError("questions are about rows that are similar; choose similar clusters.")
         self.asking = True
         self.interview = replace(self.interview, ended=False)
         if self.job is None:
@@ -310,7 +328,8 @@ class Session:
         if self.answer is None:
             return False
         task, now = self.answer.task, self.document
-        return (task.n_clusters, task.rules) != (now.n_clusters, now.rules)
+        fitted = task.n_clusters, task.rules, task.data.features, task.data.metric, task.mixed
+        return fitted != (now.n_clusters, now.rules, now.columns, now.metric, now.mixed)
 
     def _hear(self, job: Job, news: Any) -> None:
         """In the thread of the fit: hand its news to the thread that owns the session."""

@@ -21,8 +21,10 @@ from ..constraints import (
     Pin,
 )
 from ..plots._style import colour
+from ..plots.bounds import measure_sizes, measure_totals
+from ..rows.metrics import METRICS
 from .autosave import NOT_SAVED
-from .data import MOST_COLUMNS, Data, views_of
+from .data import HAVERSINE, MOST_COLUMNS, Data, views_of
 from .questions import questions
 from .session import Session
 
@@ -32,8 +34,8 @@ MOST_RULES, MOST_BROKEN = 200, 20
 MOST_LINES = 5_000
 #: Rows of each kind that a picture of many points marks.  More rings would hide the clusters.
 MOST_RINGS = 500
-#: Columns of the table of clusters besides the size.
-MOST_CELLS = 6
+#: Columns of the table of clusters: of the size and of rules, and means.
+MOST_CELLS, MOST_MEANS = 8, 12
 #: Points up to which each cluster has a marker of its own, and each point a name to hover over.
 DETAILED = 5_000
 #: The markers of the clusters, as characters.
@@ -43,15 +45,17 @@ MOST_NAMED = 8
 
 
 def about(data: Data) -> str:
-    """What never changes, as JSON: the title, the notices, and which columns there are."""
+    """What changes with the columns alone, as JSON: the title, notices, and which there are."""
     return json.dumps(
         {
             "title": data.title,
             "n": len(data),
             "notices": data.told,
-            "using": data.using,
             "views": views_of(data),
             "numbers": data.number_columns,
+            "features": data.listed,
+            "metric": data.metric,
+            "metrics": [name for name in METRICS if name != HAVERSINE or data.place],
             "groups": data.group_columns,
         }
     )
@@ -85,10 +89,12 @@ class Told:
             "message": session.message,
             "failed": session.failed,
             "running": running,
+            "stoppable": job is not None and not job.task.mixed,
             "conflict": clash,
             "can": session.can,
             "saved": session.autosave.words if session.autosave else NOT_SAVED,
             "keep": session.question,
+            "ground": "" if session.on_plane or session.document.mixed else session.data.ground,
             "unsaved": bool(session.autosave and session.autosave.failed),
             "questions": questions(session),
             **self._known[key],
@@ -110,11 +116,14 @@ class Told:
         ]
         return {
             "n_clusters": session.document.n_clusters,
+            "mixed": session.document.mixed,
+            "using": session.data.using(mixed=session.document.mixed),
             "rules": listed,
             "more_rules": max(len(rules) - MOST_RULES, 0),
             **dict(zip(("broken", "wishes"), _sentences(session), strict=True)),
-            "clusters": [] if answer is None else _clusters(session),
-            "answer": answer and {"sentence": answer.sentence, "stale": session.stale},
+            "clusters": _clusters(session),
+            "answer": answer
+            and {"sentence": answer.sentence, "stale": session.stale, "mixed": answer.task.mixed},
             "sample": marks_of(session).sample,
             "names": list(session.data.clusters or ()),
         }
@@ -160,35 +169,90 @@ def _sentences(session: Session) -> tuple[list[str], list[str]]:
     return hard_ones[:MOST_BROKEN], wishes[:MOST_BROKEN]
 
 
-def _clusters(session: Session) -> list[dict[str, Any]]:
-    """Each cluster with its colour, its size, and the totals and shares that rules bound."""
+def _clusters(session: Session) -> dict[str, Any]:
+    """The table of clusters: sizes, totals and shares with their bounds, and means of columns.
+
+    What all clusters are allowed is said once, with the head of the column.
+    """
     answer = session.answer
-    assert answer is not None
-    k = answer.task.n_clusters
-    columns = list(_cells(answer.labels, k, session.document.rules))[:MOST_CELLS]
-    return [
+    if answer is None:
+        return {"heads": [], "rows": [], "all": []}
+    data, labels, k = answer.task.data, answer.labels, answer.task.n_clusters
+    judged, n = _judged(session), len(labels)
+    measures = [measure_sizes(answer.sizes, judged), *measure_totals(labels, judged, k)]
+    named = [("rows", "", n), *_bounded(judged, n)][:MOST_CELLS]
+    heads, cells, whole = [], [], []
+    for (name, unit, of_all), measure in zip(named, measures, strict=False):
+        allowed = [_allowed(*ends, unit) for ends in zip(measure.lower, measure.upper, strict=True)]
+        heads.append({"name": name, "note": "" if measure.differs else allowed[0]})
+        whole.append(_value(of_all, unit))
+        cells.append(
+            [
+                {
+                    "text": _value(value, unit),
+                    "note": note * measure.differs,
+                    "broken": bool(broken),
+                }
+                for value, note, broken in zip(measure.values, allowed, measure.broken, strict=True)
+            ]
+        )
+    for name, means, of_all in _means(data, labels, k):
+        heads.append({"name": name, "note": "mean"})
+        whole.append(in_digits(of_all, 4))
+        cells.append([{"text": in_digits(mean, 4), "note": "", "broken": False} for mean in means])
+    rows = [
         {
             "number": j,
-            "name": session.data.cluster_name(j),
-            "size": int(size),
+            "name": data.cluster_name(j),
             "colour": colour(j),
-            "shape": SHAPES[j % len(SHAPES)] if len(answer.labels) <= DETAILED else SHAPES[0],
-            "cells": {name: cells[j] for name, cells in columns},
+            "shape": SHAPES[j % len(SHAPES)] if n <= DETAILED else SHAPES[0],
+            "cells": own,
         }
-        for j, size in enumerate(answer.sizes)
+        for j, own in enumerate(zip(*cells, strict=True))
     ]
+    return {"heads": heads, "rows": rows, "all": whole}
 
 
-def _cells(labels: IntArray, k: int, rules: ConstraintSet) -> Iterator[tuple[str, list[str]]]:
+def _bounded(rules: ConstraintSet, n: int) -> Iterator[tuple[str, str, float]]:
+    """What rules bound, in the order of ``measure_totals``: name, unit, and value of all rows."""
     for rule in rules:
-        if isinstance(rule, ClusterTotals):
-            sums = np.bincount(labels, weights=rule.values, minlength=k)
-            yield rule.name or "total", [in_digits(value) for value in sums]
-        elif isinstance(rule, GroupShares):
-            sizes = np.maximum(np.bincount(labels, minlength=k), 1)
+        if isinstance(rule, ClusterTotals) and rule.values.size:
+            yield f"{rule.name}, total" if rule.name else "total", "", float(rule.values.sum())
+        elif isinstance(rule, GroupShares) and rule.groups.size:
             for group in dict.fromkeys([*rule.minimum, *rule.maximum]):
-                inside = np.bincount(labels[rule.groups == group], minlength=k)
-                yield f"{group}", [f"{share:.0%}" for share in inside / sizes]
+                yield str(group), "%", float(np.mean(rule.groups == group))
+
+
+def _means(data: Data, labels: IntArray, k: int) -> Iterator[tuple[str, FloatArray, float]]:
+    """Columns of numbers, first those that are clustered by: their means, and that of all rows.
+
+    The mean of places on the ground is not that of their degrees.
+    """
+    round_ones = data.place or () if data.metric == HAVERSINE else ()
+    names = [name for name in data.number_columns if name not in round_ones]
+    names.sort(key=lambda name: name not in data.features)
+    mass = np.ones(len(labels)) if data.weight is None else data.weight
+    total = np.bincount(labels, mass, k)
+    for name in names[:MOST_MEANS]:
+        sums = np.bincount(labels, mass * data.columns[name], k)
+        means = np.divide(sums, total, out=np.full(k, np.nan), where=total > 0.0)
+        yield name, means, float(sums.sum() / mass.sum()) if mass.any() else np.nan
+
+
+def _value(value: float, unit: str) -> str:
+    if np.isnan(value):
+        return ""
+    return f"{value:.0%}" if unit else in_digits(int(value) if value == int(value) else value)
+
+
+def _allowed(low: float, high: float, unit: str) -> str:
+    """Bounds in words; "" if there are none."""
+    if low == high:
+        return f"exactly {_value(low, unit)}"
+    if np.isfinite(low) and np.isfinite(high):
+        return f"{_value(low, unit)} to {_value(high, unit)}"
+    sides = (("at least", low), ("at most", high))
+    return "".join(f"{word} {_value(side, unit)}" for word, side in sides if np.isfinite(side))
 
 
 def selection(data: Data, rows: IntArray, labels: IntArray | None) -> str:

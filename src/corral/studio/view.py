@@ -81,6 +81,7 @@ class Picture:
         self._dot = float(np.clip(160.0 / np.sqrt(n), 2.5, 12.0))
         self.figure = self._axes()
         self._draw_map()
+        self._draw_rings(self._changed, CHANGED, 3, name="changed")  # the points lie on them
         self._draw_lines()
         if self._detailed:
             self._draw_markers()
@@ -208,22 +209,8 @@ class Picture:
         self.figure.image_rgba("image", "x", "y", "dw", "dh", source=source)
 
     def _draw_marks(self) -> None:
-        rings = (
-            (self._changed, CHANGED, 5, "circle"),
-            (self._red, RED, 8, "circle"),
-            (self._pins, INK, 6, "square"),
-        )
-        for source, line, more, marker in rings:
-            self.figure.scatter(
-                "x",
-                "y",
-                source=source,
-                size=self._dot + more,
-                marker=marker,
-                fill_color=None,
-                line_color=line,
-                line_width=2,
-            )
+        self._draw_rings(self._red, RED, 8)
+        self._draw_rings(self._pins, INK, 6, marker="square")
         self.figure.text(
             "x",
             "y",
@@ -240,6 +227,11 @@ class Picture:
             border_radius=8,
             padding=4,
         )
+
+    def _draw_rings(self, source: Any, line: str, more: int, **how: Any) -> None:
+        """Rings around rows, by so many pixels wider than these."""
+        look: Any = {"size": self._dot + more, "fill_color": None, "line_color": line}
+        self.figure.scatter("x", "y", source=source, line_width=1.5, **look, **how)
 
     def chosen(self, rows: IntArray, geometry: Any, keys: str) -> IntArray:
         """The selection after a gesture of Bokeh's tools, with the keys that are held down.
@@ -339,7 +331,8 @@ def _pixel(name: str) -> np.uint32:
 PAGE = Path(__file__).parent / "page"
 
 #: Names of the files that the page downloads.
-FILES = {"save": "rules.json", "labels": "labels.csv", "python": "fit.py"}
+FILES = {"save": "rules.json", "labels": "labels.csv", "python": "fit.py", "report": "report.html"}
+FILES["sheets"] = "clusters.xlsx"
 
 
 class Bridge(DataModel):
@@ -388,6 +381,10 @@ class View:
     def _refresh(self) -> None:
         self._waiting = False
         session = self._session
+        if session.data is not self._picture.data:
+            self._bridge.about = about(session.data)
+            self._draw_anew(*self._looked_at)
+            return
         key = (session.revision, id(session.answer), id(session.conflict))
         if key != self._drawn:
             self._drawn = key
@@ -398,6 +395,7 @@ class View:
     def _draw_anew(self, x: str, y: str = "") -> None:
         """Make a picture with other axes."""
         self._picture = Picture(self._session.data, plane_of(self._session.data, x, y))
+        self._looked_at = x, y
         self._picture.figure.on_event(SelectionGeometry, self._gesture)
         self._drawn = ()
         self._refresh()

@@ -5,6 +5,7 @@
   const seen = (id, yes) => { at(id).hidden = !yes; };
   let bridge = null, about = {}, state = {}, selected = 0, stamp = 0, wanted = null, sent = 0;
   const OFTEN = 5000, SOON = 1500, PATIENCE = 30000;  // milliseconds
+  const PAPER = 690;  // pixels across A4 between its margins
 
   function send(name, values = {}) {
     stamp += 1;
@@ -66,8 +67,14 @@
     about = JSON.parse(bridge.about);
     at("title").textContent = `${about.title}, ${about.n.toLocaleString("en")} rows`;
     fill(at("notices"), about.notices.map((text) => element("li", text)));
+    showFeatures();
+    choices(at("shares").elements.column, Object.keys(about.groups));
+    seen("shares", Object.keys(about.groups).length);
+    showGroups();
     seen("notices", about.notices.length);
-    at("using").textContent = about.using;
+  }
+
+  function showAxes() {
     const both = about.numbers.length > 1;
     choices(at("view"), both ? [...about.views, "columns"] : about.views);
     for (const id of ["x", "y"]) choices(at(id), about.numbers);
@@ -75,9 +82,21 @@
     seen("columns", false);
     choices(at("totals").elements.column, about.numbers);
     seen("totals", about.numbers.length);
-    choices(at("shares").elements.column, Object.keys(about.groups));
-    seen("shares", Object.keys(about.groups).length);
-    showGroups();
+  }
+
+  // The columns that are clustered by, and those that could be.
+  function showFeatures() {
+    const words = {euclidean: "Euclidean", cosine: "cosine", haversine: "on the ground (haversine)"};
+    choices(at("metric"), about.metrics, about.metrics.map((name) => words[name]));
+    at("metric").value = about.metric;
+    fill(at("features"), about.numbers.map((name) => {
+      const label = element("label", undefined, "check"), box = element("input");
+      box.type = "checkbox";
+      box.value = name;
+      box.checked = about.features.includes(name);
+      label.append(box, name);
+      return label;
+    }));
   }
 
   function showGroups() {
@@ -85,32 +104,65 @@
     choices(form.group, ["", ...groups], ["each group", ...groups]);
   }
 
+  // A cell with what is allowed below its value.
+  function cell(tag, text, note) {
+    const made = element(tag, text);
+    if (note) made.append(element("small", note));
+    return made;
+  }
+
   function showClusters() {
-    const clusters = state.clusters;
-    seen("clusters", clusters.length);
+    const {heads, rows, all} = state.clusters;
+    seen("table", rows.length);
     seen("key", true);
     seen("sample", state.sample);
     at("sample").textContent = state.sample;
-    if (!clusters.length) return;
-    const names = Object.keys(clusters[0].cells), head = element("tr");
-    head.append(...["Cluster", "Rows", ...names].map((name) => {
-      const cell = element("th", name);
-      cell.scope = "col";
-      return cell;
+    if (rows.length) {
+      const head = element("tr"), foot = element("tr");
+      head.append(...[{name: state.answer.mixed ? "Group" : "Cluster"}, ...heads].map(({name, note}) => {
+        const made = cell("th", name, note);
+        made.scope = "col";
+        return made;
+      }));
+      fill(at("clusters").tHead, [head]);
+      fill(at("clusters").tBodies[0], rows.map(showCluster));
+      fill(at("clusters").tFoot, [cells(foot, ["all", ...all], "td")]);
+    }
+    showFurther();
+  }
+
+  function showCluster(cluster) {
+    const row = element("tr"), first = element("td"), swatch = element("span", cluster.shape, "swatch");
+    swatch.style.color = cluster.colour;
+    swatch.setAttribute("aria-hidden", "true");
+    const button = element("button", cluster.name);
+    button.setAttribute("aria-label", `Select the rows of cluster ${cluster.name}`);
+    button.onclick = () => send("cluster", {number: cluster.number});
+    first.append(swatch, button);
+    row.append(first, ...cluster.cells.map(({text, note, broken}) => {
+      const made = cell("td", text, note);
+      made.classList.toggle("is-broken", broken);
+      return made;
     }));
-    fill(at("clusters").tHead, [head]);
-    fill(at("clusters").tBodies[0], clusters.map((cluster) => {
-      const row = element("tr"), first = element("td"), swatch = element("span", cluster.shape, "swatch");
-      swatch.style.color = cluster.colour;
-      swatch.setAttribute("aria-hidden", "true");
-      const button = element("button", cluster.name);
-      button.setAttribute("aria-label", `Select the rows of cluster ${cluster.name}`);
-      button.onclick = () => send("cluster", {number: cluster.number});
-      first.append(swatch, button);
-      row.append(first, element("td", cluster.size.toLocaleString("en")));
-      row.append(...names.map((name) => element("td", cluster.cells[name])));
-      return row;
-    }));
+    return row;
+  }
+
+  // Says which part of the table is out of sight.
+  function showFurther() {
+    const place = at("table"), edge = place.getBoundingClientRect();
+    const hidden = [...place.querySelectorAll("thead th")].filter((head) => head.getBoundingClientRect().right > edge.right + 1);
+    const below = place.scrollHeight - place.clientHeight - place.scrollTop > 1;
+    const words = [];
+    if (hidden.length) words.push(`${hidden.length} more column${hidden.length > 1 ? "s" : ""} to the right`);
+    if (below) words.push("more rows below");
+    seen("further", words.length && !place.hidden);
+    at("further").textContent = `Scroll the table: ${words.join(", ")}.`;
+  }
+
+  // The rings of the rows that changed, unless the switch is off.
+  function showRings() {
+    const [figure] = Bokeh.documents[0].get_model_by_name("plot").children;
+    figure.renderers.find(({name}) => name === "changed").visible = at("rings").checked;
   }
 
   function showState() {
@@ -119,16 +171,22 @@
     const running = state.running !== null;
     at("undo").disabled = !state.can.undo;
     at("redo").disabled = !state.can.redo;
-    at("labels").disabled = !state.answer;
+    for (const id of ["labels", "sheets", "report"]) at(id).disabled = !state.answer;
+    at("using").textContent = state.using;
+    at("kind").value = state.mixed ? "mixed" : "similar";
+    at("metric").closest("label").hidden = state.mixed;
+    seen("questions", !state.mixed);
     if (document.activeElement !== at("k")) at("k").value = state.n_clusters;
     const numbers = [...Array(Math.min(state.n_clusters, 1000)).keys()];
     choices(at("cluster"), numbers, numbers.map((j) => state.names[j] ?? String(j)));
     at("fit").disabled = running;
-    seen("stop", running);
+    seen("stop", running && state.stoppable);
     seen("progress", running);
     at("message").textContent = running ? state.running : state.message;
     seen("keep", state.keep);
     at("keep-words").textContent = state.keep;
+    seen("ground", state.ground);
+    at("ground-words").textContent = state.ground;
     seen("saved", state.saved);
     at("saved").textContent = state.saved || "";
     at("saved").classList.toggle("failed", state.unsaved);
@@ -187,8 +245,9 @@
   }
 
   function download(name, text) {
-    const link = element("a");
-    link.href = URL.createObjectURL(new Blob([text]));
+    const link = element("a"), packed = name.endsWith(".xlsx");
+    const bytes = packed ? Uint8Array.from(atob(text), (mark) => mark.charCodeAt(0)) : text;
+    link.href = URL.createObjectURL(new Blob([bytes]));
     link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
@@ -227,8 +286,22 @@
 
   function wire() {
     for (const id of ["undo", "redo", "fit", "stop", "clear", "ask"]) at(id).onclick = () => send(id);
-    for (const says of ["yes", "no"]) at(`keep-${says}`).onclick = () => send("keep", {says});
-    for (const id of ["save", "labels", "python"]) at(id).onclick = () => ask(id);
+    for (const name of ["keep", "ground"]) {
+      for (const says of ["yes", "no"]) at(`${name}-${says}`).onclick = () => send(name, {says});
+    }
+    at("by").onsubmit = (event) => {
+      event.preventDefault();
+      const chosen = [...at("features").querySelectorAll("input:checked")].map((box) => box.value);
+      send("by_columns", {columns: chosen, metric: at("metric").value});
+    };
+    for (const id of ["save", "labels", "sheets", "report", "python"]) at(id).onclick = () => ask(id);
+    at("print").onclick = () => window.print();
+    window.addEventListener("beforeprint", () => fitPaper(true));
+    window.addEventListener("afterprint", () => fitPaper(false));
+    at("kind").onchange = () => send("mixed", {kind: at("kind").value});
+    at("rings").onchange = showRings;
+    at("table").onscroll = showFurther;
+    new ResizeObserver(showFurther).observe(at("table"));
     for (const id of ["same", "different", "unknown"]) {
       at(id).onclick = () => send("reply", {says: id, pair: state.questions.card.pair});
     }
@@ -268,20 +341,29 @@
     at("copy").onclick = () => navigator.clipboard.writeText(at("lines").textContent);
   }
 
+  // The picture keeps the size that it has on the screen, enlarged or reduced to the width of paper.
+  function fitPaper(on) {
+    const plot = at("plot"), wide = plot.offsetWidth, high = plot.offsetHeight;
+    Object.assign(plot.style, on
+      ? {width: `${wide}px`, height: `${high}px`, zoom: PAPER / wide}
+      : {width: "", height: "", zoom: ""});
+  }
+
   function begin() {
     const found = window.Bokeh && Bokeh.documents[0];
     bridge = found ? found.get_model_by_name("bridge") : null;
     if (!bridge) { setTimeout(begin, 20); return; }
-    const shown = {state: showState, selection: showSelection, reply: showReply, done: showDone};
+    const shown = {about: showAbout, state: showState, selection: showSelection, reply: showReply, done: showDone};
     for (const [name, show] of Object.entries(shown)) bridge.properties[name].change.connect(show);
     questions.begin(send);
     showAbout();
+    showAxes();
     showState();
     showSelection();
     wire();
     setInterval(check, OFTEN);
     const root = found.get_model_by_name("plot");
-    const draw = () => raster(root.children[0], root.tags[1]);
+    const draw = () => { raster(root.children[0], root.tags[1]); showRings(); };
     const drawn = () => { document.body.dataset.drawn = "yes"; };
     const first = () => { draw(); requestAnimationFrame(drawn); };
     root.properties.children.change.connect(draw);
