@@ -15,9 +15,9 @@ from corral import (
     MustLink,
     Pin,
 )
+from corral.deal import deal
 from corral.mixed.balance import least_loss
 from corral.mixed.columns import standardized
-from corral.mixed.deal import deal
 
 pd = pytest.importorskip("pandas")
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from .. import numbers as at
 from .._typing import FloatArray, IntArray
 from ..constraints import ConstraintSet
+from ..deal import deal
 from ..inputs import is_dask, on_gpu, outline
 from ..proof.relaxation import memory_at
 from ..report import Report
@@ -28,7 +29,6 @@ from ..settings import Limit, coarse_groups
 from ..shapes.base import Found, ShapedClustering, Task, searched
 from .balance import balance_of, least_loss
 from .columns import Columns, read_columns, standardized
-from .deal import deal
 from .report import MixedReport
 from .rules import default_rules, price_of, room_of
 from .shape import NOISE, DiverseShape, MixedShape
