@@ -6,6 +6,7 @@
     python benchmarks/proof.py exact         # solver="exact"
     python benchmarks/proof.py large         # 2,000 rows in 10 clusters of equal size
     python benchmarks/proof.py gpu           # 10,000 rows on a GPU
+    python benchmarks/proof.py parts         # sums of the bounds of parts
     python benchmarks/proof.py thresholds    # what each number of proof/numbers.py does
     python benchmarks/proof.py gaps --write  # also write the table into proof.md
     python benchmarks/proof.py safe --quick  # fewer instances
@@ -33,7 +34,7 @@ from sklearn.datasets import make_blobs
 from corral import ClusterSizes, ConstrainedKMeans, datasets, lower_bound
 from corral.constraints import ConstraintSet
 from corral.deadline import NEVER
-from corral.proof import ascent, branch, cuts, kinds, relaxation
+from corral.proof import ascent, branch, cuts, kinds, relaxation, sum_of_parts
 from corral.proof.ascent import Ascent
 from corral.proof.relaxation import Grouped
 from corral.proof.spectrum import InMemory
@@ -72,6 +73,11 @@ def unequal(y: np.ndarray) -> list[Any]:
     n, k = len(y), len(np.unique(y))
     size = np.diff(np.round(n * np.cumsum(np.arange(k + 1)) / (k * (k + 1) / 2)).astype(int))
     return [ClusterSizes(size.tolist())]
+
+
+def most(y: np.ndarray) -> list[Any]:
+    """Largest sizes alone, which hold in parts too."""
+    return [ClusterSizes(maximum=-(-len(y) // len(np.unique(y))))]
 
 
 def free(y: np.ndarray) -> list[Any]:
@@ -157,6 +163,29 @@ def gpu(quick: bool) -> Iterator[tuple[str, bool]]:
         return
     if torch.cuda.is_available():
         yield blobs(2_000 if quick else 10_000, 120.0, "cuda")
+
+
+#: Data sets in parts: rules, groups of a part, and the gap in per cent that is wanted.
+IN_PARTS: list[tuple[str, Rules, int, float]] = [
+    ("iris", free, 50, 2.5),
+    ("wine", free, 60, 2.0),
+    ("breast_cancer", free, 145, 1.5),
+    ("breast_cancer", free, 72, 1.5),
+    ("ionosphere", links, 90, 5.0),
+    ("seeds-like", most, 70, 1.5),
+]
+
+
+def parts(quick: bool) -> Iterator[tuple[str, bool]]:
+    """The gap of the sum of the bounds of parts, after the iterations of a part."""
+    for name, rules, size, wanted in IN_PARTS:
+        X, y = data(name)
+        k, given = len(np.unique(y)), rules(y)
+        upper, grouped = upper_of(X, k, given), Grouped.of(X, None, ConstraintSet(given), k)
+        begun = time.process_time()
+        gap = 100.0 * (1.0 - sum_of_parts(grouped, size, None, NEVER) / upper)
+        told = f"{name}, {rules.__name__}, in parts of {size}: gap {gap:.2f} %"
+        yield f"{told}, {time.process_time() - begun:.1f} s", gap <= wanted
 
 
 def varied(seed: int, X: np.ndarray) -> tuple[Any, np.ndarray | None]:
@@ -307,6 +336,7 @@ PARTS = {
     "exact": exact,
     "large": large,
     "gpu": gpu,
+    "parts": parts,
     "thresholds": thresholds,
 }
 

@@ -27,7 +27,7 @@ LAYERS = [
     {"numbers"},
     {"_arrays", "_text", "_typing", "deadline", "exceptions", "sheets", "versions"},
     {"_scale", "progress", "search.events"},
-    {"constraints", "settings"},
+    {"constraints", "deal", "settings"},
     {"rules", "audit", "metrics", "datasets", "inputs", "geo"},
     {"named"},
     {"rows"},

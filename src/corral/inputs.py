@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
@@ -16,7 +17,7 @@ from sklearn.utils import check_array
 
 from ._arrays import sound
 from ._scale import exponent_of, largest
-from ._text import refuse_words
+from ._text import refuse_words, shown
 from ._typing import FloatArray, Matrix
 from .constraints import Constraint, ConstraintSet
 from .constraints._checks import index_of
@@ -40,6 +41,11 @@ def on_gpu(a: Any) -> bool:
 
 def brought(a: Any) -> Any:
     """An array of any kind in this process's memory; what is there already stays as it is."""
+    if isinstance(a, str | os.PathLike) or (library(a) == "corral" and hasattr(a, "outline")):
+        raise TypeError(
+            f"{shown(a)} is given where rows are needed; only ConstrainedKMeans and MixedGroups "
+            "read files.  Load the rows into an array first."
+        )
     if is_dask(a):
         return np.asarray(a.compute())
     if library(a) == "torch":

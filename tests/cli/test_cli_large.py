@@ -65,13 +65,17 @@ def test_what_cannot_be_had_with_it(corral, parts, tmp_path):
     assert not (tmp_path / "l.npy").exists()
 
 
-def test_a_full_disk_leaves_no_part_of_the_labels(corral, parts, tmp_path, monkeypatch):
-    def full(file, labels):
+@pytest.mark.parametrize("ending", ["npy", "parquet"])
+def test_a_full_disk_leaves_no_part_of_the_labels(corral, parts, tmp_path, monkeypatch, ending):
+    def full(*both):
+        file = next(each for each in both if hasattr(each, "write"))
         file.write(b"some")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("numpy.save", full)
-    found = corral("fit", parts, "-k", 3, "--columns", "x,y", "--labels-out", tmp_path / "l.npy")
+    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    out = tmp_path / f"l.{ending}"
+    found = corral("fit", parts, "-k", 3, "--columns", "x,y", "--labels-out", out)
     assert found.code == 2
     assert "the disk is full" in found.err
     assert [each.name for each in tmp_path.iterdir()] == ["parts"]

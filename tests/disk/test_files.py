@@ -152,6 +152,11 @@ def test_a_missing_column_and_texts_are_named_with_their_file(tmp_path):
     parquet.write_table(table, tmp_path / "1.parquet")
     with pytest.raises(TypeError, match=r"column 'name' of .*1\.parquet has type string"):
         fit(RowsOnDisk(tmp_path / "1.parquet"))
+    words = [str(value) for value in X[300:, 2]]  # of numbers in the other file
+    table = pa.table({"a": X[300:, 0], "b": X[300:, 1], "c": words})
+    parquet.write_table(table, tmp_path / "1.parquet")
+    with pytest.raises(TypeError, match=r"column 'c' of .*1\.parquet has type string"):
+        fit(tmp_path)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -1,7 +1,7 @@
 """The same rows and seed have the same answer from memory, files, tensors and Dask.
 
-Twice: as everybody has it, where few rows are solved in memory; and with a sample so small that
-rows stay where they are, in the same pieces, so that every pass is made there.
+Twice, for every kind of rule: as everybody has it, where few rows are solved in memory; and with a
+sample so small that rows stay where they are, in the same pieces, so that every pass is made there.
 """
 
 from __future__ import annotations
@@ -12,8 +12,24 @@ import numpy as np
 import pytest
 from far_rules import KNOWN, RULES, K, N, X, Y
 from local_shards import brought_home, fit_shards
+from scipy import sparse
+from sklearn import config_context
+from sklearn.datasets import make_blobs
+from sklearn.neighbors import kneighbors_graph
 
-from corral import ConstrainedKMeans, audit
+from corral import (
+    CannotLink,
+    ClusterSizes,
+    ClusterTotals,
+    Connected,
+    ConstrainedKMeans,
+    GroupShares,
+    LinearConstraint,
+    MustLink,
+    Pin,
+    audit,
+)
+from corral.datasets import random_links
 from corral.rows import LocalShards, Shard
 
 torch = pytest.importorskip("torch")
@@ -105,13 +121,80 @@ def test_rules_where_the_rows_are_end_near_memory(kind, stays):
     assert found.report_.objective <= near.report_.objective * 1.01
 
 
-@pytest.mark.parametrize("kind", ["sizes", "soft pins", "links"])
-def test_few_rows_are_solved_in_memory(kind, files, client):
-    expected = fitted(X, RULES[kind])
-    for given in (files / "parts", *whole(files)):
-        found = fitted(given, RULES[kind])
-        assert "small" in brought_home(found)
-        np.testing.assert_array_equal(np.asarray(found.labels_), expected.labels_)
+M, L = 160, 4
+FEW, OWN = make_blobs(M, 3, centers=L, cluster_std=3.0, random_state=1)
+AMOUNT, SORT = np.random.default_rng(2).lognormal(0.0, 0.7, M), np.arange(M) % 3 == 0
+LEAST = 0.97 * AMOUNT.sum() / L
+NEAR = kneighbors_graph(FEW, 6)
+NEAR = NEAR + NEAR.T
+PAIRS = random_links(OWN, 15, 15, random_state=0)
+KEPT = {int(row): int(OWN[row]) for row in range(0, M, 12)}
+OF_FIRST = LinearConstraint(
+    sparse.csr_array((AMOUNT, (np.zeros(M, int), L * np.arange(M) + 1)), shape=(1, M * L)),
+    upper=LEAST,
+)
+SMALL = {
+    "none": [],
+    "equal sizes": [ClusterSizes([M // L] * L)],
+    "sizes in order": [ClusterSizes([25, 35, 45, 55], ordered=True)],
+    "totals": [ClusterTotals(AMOUNT, minimum=LEAST)],
+    "shares": [GroupShares(SORT, minimum={True: 0.3}, maximum={True: 0.36})],
+    "links": [*PAIRS],
+    "pins": [Pin(KEPT)],
+    "linear rows": [OF_FIRST],
+    "connected": [Connected(NEAR), ClusterSizes(minimum=15)],
+    "soft links": [MustLink(PAIRS[0].pairs, weight=9.0), CannotLink(PAIRS[1].pairs, weight=9.0)],
+    "soft sizes": [ClusterSizes([M // L] * L, weight=5.0)],
+    "soft totals": [ClusterTotals(AMOUNT, minimum=LEAST, weight=5.0)],
+    "soft shares": [GroupShares(SORT, minimum={True: 0.32}, weight=5.0)],
+    "soft pins": [Pin(KEPT, weight=9.0)],
+    "soft connected": [Connected(NEAR, weight=2.0)],
+    "all together": [
+        *PAIRS,
+        ClusterSizes(maximum=48),
+        ClusterTotals(AMOUNT, minimum=0.8 * LEAST),
+        GroupShares(SORT, minimum={True: 0.2}),
+        Pin({row: label for row, label in KEPT.items() if row % 24}, weight=9.0),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """Few rows in every place but memory."""
+    folder = tmp_path_factory.mktemp("few")
+    np.save(folder / "x.npy", FEW)
+    table = pa.table({f"x{j}": FEW[:, j] for j in range(FEW.shape[1])})
+    (folder / "parts").mkdir()
+    parquet.write_table(table[:100], folder / "parts" / "0.parquet")
+    parquet.write_table(table[100:], folder / "parts" / "1.parquet")
+    return {
+        "npy": folder / "x.npy",
+        "map": np.load(folder / "x.npy", mmap_mode="r"),
+        "parquet": folder / "parts",
+        "dask": da.from_array(FEW, chunks=((90, 70), FEW.shape[1])),
+        "tensor": torch.as_tensor(FEW),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "weighted"), [(kind, number % 2 == 1) for number, kind in enumerate(SMALL)]
+)
+def test_few_rows_have_the_labels_of_memory(kind, weighted, few, client, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # which scikit-learn asks for
+    weight = np.random.default_rng(3).uniform(0.5, 2.0, M) if weighted else None
+
+    def labels(given):
+        model = ConstrainedKMeans(L, random_state=0)
+        model.fit(given, constraints=SMALL[kind], sample_weight=weight)
+        assert (brought_home(model) != "") == (given is not FEW)
+        return np.asarray(model.labels_)
+
+    expected = labels(FEW)
+    assert audit(FEW, expected, SMALL[kind], L, weight).feasible
+    for name, given in few.items():
+        with config_context(array_api_dispatch=name == "tensor"):
+            np.testing.assert_array_equal(labels(given), expected, err_msg=name)
 
 
 def test_linear_rows_over_many_groups_come_home_and_say_so(monkeypatch, stays):

@@ -15,6 +15,7 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 from corral.backends.dask import WithDask, hold  # noqa: E402
+from corral.backends.dask.cluster import Partitions  # noqa: E402
 from corral.rows import ShardTable, passes  # noqa: E402
 
 N, D, K = 4_000, 4, 8
@@ -74,18 +75,26 @@ def test_an_adaptive_cluster_that_grows_and_shrinks():
         np.testing.assert_array_equal(found.labels_.compute(), expected.labels_.compute())
 
 
-def fatal(block):
+def fatal(*_):
     """Ends the process of the worker."""
     os._exit(1)
 
 
-def test_a_worker_that_dies_every_time(mortal):
-    distributed.get_client().run_on_scheduler(
-        lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1)
-    )
+@pytest.mark.parametrize("step", ["reading", "soft-loads"])
+def test_a_worker_that_dies_every_time(mortal, monkeypatch, step):
+    """Where the rows are read, and in every pass of one kind."""
+    mortal.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
+    rows, submit = given(), Partitions.submit
+    if step == "reading":
+        rows = rows.map_blocks(fatal, dtype=float, meta=np.empty((0, D)))
+
+    def deadly(self, name, function, *columns, **options):
+        return submit(self, name, fatal if name == step else function, *columns, **options)
+
+    monkeypatch.setattr(Partitions, "submit", deadly)
     model = ConstrainedKMeans(K, random_state=0)
     with pytest.raises(ConnectionError, match="workers died again and again"):
-        model.fit(given().map_blocks(fatal, dtype=float, meta=np.empty((0, D))))
+        model.fit(rows, constraints=ClusterSizes(maximum=560))
     assert not hasattr(model, "labels_")
 
 

@@ -15,9 +15,9 @@ from corral import (
     MustLink,
     Pin,
 )
+from corral.deal import deal
 from corral.mixed.balance import least_loss
 from corral.mixed.columns import standardized
-from corral.mixed.deal import deal
 
 pd = pytest.importorskip("pandas")
 
@@ -71,6 +71,25 @@ def test_a_class_list_works_as_it_is(students):
     assert set(report.balance.counts) == {"gender", "needs", "early"}
     assert model.feature_names_in_.tolist() == list(students.columns)
     assert not hasattr(model, "predict")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_means_of_a_class_are_within_half_a_point_of_what_is_possible(seed):
+    """Scores are whole, so a group of s rows has a mean of ``i / s``: no nearer one is possible."""
+    rng = np.random.default_rng(seed)
+    scores, gender = rng.integers(0, 21, (31, 2)), rng.choice(["f", "m"], 31)
+    needs = rng.choice(["none", "none", "none", "support"], 31)
+    table = np.column_stack([scores.astype(object), gender, needs])
+    rules = [MustLink([(0, 3), (5, 8)]), CannotLink([(0, 1), (9, 10)])]
+    model = MixedGroups(6, random_state=0).fit(table, constraints=rules)
+    assert model.report_.feasible
+    assert even(gender, model.labels_, 6)
+    assert even(needs, model.labels_, 6)
+    for j in range(6):
+        own = scores[model.labels_ == j]
+        sums = np.arange(20 * len(own) + 1) / len(own)
+        nearest = np.abs(sums[:, None] - scores.mean(axis=0)).min(axis=0)
+        assert np.all(np.abs(own.mean(axis=0) - scores.mean(axis=0)) <= nearest + 0.5)
 
 
 def test_the_table_of_the_report_is_that_of_pandas(students):

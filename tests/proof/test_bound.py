@@ -20,7 +20,7 @@ from corral import (
 from corral.constraints import ConstraintSet
 from corral.datasets import load_iris
 from corral.deadline import NEVER, Deadline
-from corral.proof import in_regions, part_size, relaxation, sum_of_parts
+from corral.proof import part_size, parts_of, regions_of, relaxation, sum_of_parts
 from corral.proof.relaxation import Grouped
 
 
@@ -149,12 +149,40 @@ def test_no_partition_is_below_the_sum_of_the_parts(seed, monkeypatch):
     assert sum_of_parts(grouped, 4, None, NEVER) <= best_partition(X, rules, weight)
 
 
-def test_every_sample_has_its_share_of_every_region():
-    X = np.repeat([0.0, 10.0, 20.0], 8)[:, None] + np.random.default_rng(0).normal(size=(24, 2))
-    order = in_regions(Grouped.of(X, None, ConstraintSet(), 3))
-    assert sorted(order.tolist()) == list(range(24))
-    for part in range(4):
-        assert np.bincount(order[part::4] // 8).tolist() == [2, 2, 2]
+@pytest.mark.parametrize("n_parts", [1, 4, 7, 30])
+def test_every_part_has_its_share_of_every_region(n_parts):
+    region = np.repeat(np.arange(3), 8)
+    X = 10.0 * region[:, None] + np.random.default_rng(0).normal(size=(24, 2))
+    grouped = Grouped.of(X, None, ConstraintSet(), 3)
+    np.testing.assert_array_equal(regions_of(grouped)[::8][region], regions_of(grouped))
+    parts = parts_of(grouped, region, np.arange(24), n_parts, NEVER)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(24))
+    assert np.ptp([len(part) for part in parts]) <= 1
+    for part in parts:
+        assert np.ptp(np.bincount(region[part], minlength=3)) <= 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_are_more_alike_than_samples(weighted):
+    """What the means of regions differ from part to part is what the sum of the bounds loses."""
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(300, 3)), rng.uniform(0.5, 2.0, 300) if weighted else np.ones(300)
+    grouped = Grouped.of(X, weight, ConstraintSet(), 2)
+    region = regions_of(grouped)
+
+    def lost(parts):
+        total = 0.0
+        for number in range(2):
+            here = region == number
+            mean = np.average(X[here], axis=0, weights=weight[here])
+            for part in parts:
+                own = part[here[part]]
+                away = np.average(X[own], axis=0, weights=weight[own]) - mean
+                total += weight[own].sum() * (away @ away)
+        return total
+
+    random = [lost(np.split(rng.permutation(300), 6)) for _ in range(20)]
+    assert lost(parts_of(grouped, region, np.arange(300), 6, NEVER)) < 0.2 * min(random)
 
 
 def test_least_sizes_are_not_split(monkeypatch):

@@ -16,7 +16,7 @@ from .._arrays import sound
 from .._text import shown, suggestion
 from .._typing import FloatArray, IntArray
 from ..constraints._checks import shortened
-from ..inputs import brought, check_magnitude, column_names, is_dask, library
+from ..inputs import brought, check_magnitude, column_names, library
 
 #: What stands for a category that is missing.
 MISSING = "missing"
@@ -126,9 +126,7 @@ def read_columns(X: Any, spread: Any, estimator: BaseEstimator) -> Columns:
 def _columns_of(X: Any) -> dict[str, Any] | None:
     """Columns by name, of a data frame or an array of objects; None for arrays of numbers."""
     names = column_names(X)
-    if is_dask(X) and names is not None:
-        X = X.compute()
-    if sparse.issparse(X) or library(X) in ("dask", "torch", "cupy"):
+    if sparse.issparse(X) or library(X) == "torch":
         return None
     if names is not None:
         return {str(name): _values(X[name]) for name in names}

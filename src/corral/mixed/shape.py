@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 
 from .._typing import FloatArray, IntArray
+from ..deal import deal
 from ..rows import MemoryRows
 from ..rules import Rules
 from ..search.model import Priced, diverse_model, mixed_model
 from ..search.shape import MeansShape
-from .deal import deal
 
 #: How far the order of a child's rows is from that of their distances to the mean: the standard
 #: deviation of the logarithm.  With 0 all children of two groups are the same.

@@ -41,7 +41,7 @@ def split(
 
     Parameters
     ----------
-    X : array-like, sparse or data frame of shape (n_samples, n_features)
+    X : array-like, sparse or data frame of shape (n_samples, n_features), or path
     parts : int or list of numbers, default=2
         Number of parts of equal size; or the sizes, as numbers of rows that add up to those of X,
         or as shares that add up to 1.
@@ -72,6 +72,7 @@ def split(
     >>> sorted(set(patients[train]) & set(patients[test]))
     []
     """
+    X, _ = MixedGroups(objective=objective)._at_hand(X)
     n = _num_samples(X)
     sizes = sizes_of_parts(parts, n)
     rules = list(ConstraintSet(constraints)) if constraints is not None else []
@@ -161,6 +162,7 @@ class MixedKFold(BaseEstimator):
                 f"`n_splits` is {shown(self.n_splits)}; it must be an integer above 1."
             )
         options: Any = {"effort": self.effort, "random_state": self.random_state}
+        X, _ = MixedGroups(objective=self.objective)._at_hand(X)
         folds = split(
             X, int(self.n_splits), groups=groups, y=y, objective=self.objective, **options
         )

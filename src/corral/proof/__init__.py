@@ -21,6 +21,7 @@ from .._typing import IntArray
 from ..constraints import ConstraintSet
 from ..constraints.collection import rules_for
 from ..deadline import Deadline, OutOfTime
+from ..deal import deal
 from ..exact import NoAssignment, feasible
 from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..infeasible import conflict_of, out_of_time
@@ -237,31 +238,54 @@ def sum_of_parts(grouped: Grouped, size: int, device: str | None, deadline: Dead
     objectives of the parts.  That holds without rules, with largest sizes, and with links, of which
     those inside a part are used.  Least sizes say nothing about a part.
 
-    Each part is a sample of the groups that are left.  If a part takes longer than its share of the
-    time, the next ones are smaller.  Groups for which there is no time count as 0.
+    If a part takes longer than its share of the time, the rest goes to smaller parts.  Groups for
+    which there is no time count as 0.
     """
-    rest, values, least = in_regions(grouped), [], min(_least(grouped), size)
+    region, rest = regions_of(grouped), np.arange(len(grouped.weight))
+    parts, values, least = list[IntArray](), [], min(_least(grouped), size)
     while len(rest) and not deadline.passed:
         clock, n_parts = Deadline(), -(-len(rest) // size)
-        groups, rest = np.sort(rest[::n_parts]), np.delete(rest, np.s_[::n_parts])
+        if n_parts > len(parts):
+            parts = parts_of(grouped, region, rest, n_parts, deadline)
+        groups = parts.pop()
+        rest = np.setdiff1d(rest, groups)
         with suppress(OutOfTime):
             # The scatter inside the groups is added at the end.
             own = replace(grouped.part(groups), scatter=0.0)
             search = Ascent(own.relaxation(device, deadline))
             values.append(search.run(deadline.within(deadline.left / 2), most=PART_ITERATIONS))
         # What the parts take together is proportional to their size.
-        share = deadline.left / max(n_parts - 1, 1) / max(clock.elapsed, 1e-9)
+        share = deadline.left / max(len(parts), 1) / max(clock.elapsed, 1e-9)
         size = int(np.clip(size * min(share, 1.0), least, size))
     total = float(np.sum(values)) * (1.0 - 4 * (len(values) + 1) * EPS)
     return total + grouped.scatter - grouped.error
 
 
-def in_regions(grouped: Grouped) -> IntArray:
-    """The groups in an order in which every n-th is a sample of every region.
-
-    It is that of their nearest of some centres, and of the distance to it.
-    """
+def regions_of(grouped: Grouped) -> IntArray:
+    """The number of the nearest of some centres, for each group: about its cluster."""
     seeds = KMeans(grouped.rules.n_clusters, init="random", n_init=1, max_iter=10, random_state=0)
-    far = seeds.fit_transform(grouped.points, sample_weight=grouped.weight)
-    order: IntArray = np.lexsort([far.min(axis=1), far.argmin(axis=1)])
-    return order
+    region: IntArray = seeds.fit_predict(grouped.points, sample_weight=grouped.weight)
+    return region
+
+
+def parts_of(
+    grouped: Grouped, region: IntArray, groups: IntArray, n_parts: int, deadline: Deadline
+) -> list[IntArray]:
+    """Parts of about the same size, in each of which each region has about its own mean.
+
+    The sum of the bounds is lower than that of the whole by what the means of clusters differ from
+    part to part.
+    """
+    part, random_state, dealt = np.zeros(len(groups), np.int64), np.random.RandomState(0), 0
+    for number in np.unique(region[groups]):
+        own = np.flatnonzero(region[groups] == number)
+        points, weight = grouped.points[groups[own]], grouped.weight[groups[own]]
+        mean = weight @ points / max(weight.sum(), EPS)
+        # Where the last region ended, so that parts have the same size.
+        turn = (np.arange(n_parts) - dealt) % n_parts
+        room = len(own) // n_parts + (turn < len(own) % n_parts)
+        away, one = weight[:, None] * (points - mean), np.ones(len(own), np.int64)
+        part[own] = deal(away, one, room, random_state, deadline=deadline)
+        dealt += len(own)
+    order = np.argsort(part, kind="stable")
+    return np.split(groups[order], np.searchsorted(part[order], np.arange(1, n_parts)))

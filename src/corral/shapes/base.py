@@ -38,7 +38,7 @@ from ..rules import Rules, presolve
 from ..search.budget import Budget
 from ..search.descent import Answer, Descender
 from ..search.engine import Maker, search
-from ..search.events import Events
+from ..search.events import HOME, Events
 from ..search.ready import make_ready
 from ..search.rescue import any_answer
 from ..search.shape import Shape
@@ -168,6 +168,7 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
         refuse_others(y, unknown, ("constraints", "sample_weight", "previous", "stay"))
         clusters = read_cluster_names(self.cluster_names)
         shapes, X = map_of(X), as_points(X, getattr(self, "metric", "euclidean"))
+        X, why_home = self._at_hand(X)
         make_ready()
         always = {name: LIMITS[name] for name in ("effort", "time_limit")}
         for name, allowed in {**always, **self._limits}.items():
@@ -195,6 +196,8 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
                 rules = presolve(given, n, k, names=names, deadline=deadline.first)
                 mass = np.ones(n) if weight is None else weight
                 effort, events = float(params["effort"]), Events(deadline)
+                if why_home:
+                    events.note(HOME, why_home)
                 task = Task(points, mass, given, rules, random_state, deadline, effort, events, X=X)
                 with one_blas_thread():
                     found = self._search(task)
@@ -251,6 +254,10 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
     def _default_limit(self, n_rows: int) -> float:
         """Seconds that a fit may take if the user gave no limit."""
         return default_limit(n_rows)
+
+    def _at_hand(self, X: Any) -> tuple[Any, str]:
+        """X where any row can be looked at, and why it was brought there, or nothing."""
+        return X, ""
 
     def _points(self, X: Any) -> FloatArray:
         """The rows of X as the search wants them, checked."""

@@ -19,9 +19,9 @@ from ..._typing import FloatArray
 from ...inputs import brought, check_weights
 from ...rows import ShardTable
 from .blocks import BlockShards
-from .sources import RowsOnDisk, of_memmap
+from .sources import RowsOnDisk, files_of, of_memmap
 
-__all__ = ["BlockShards", "OnDisk", "RowsOnDisk"]
+__all__ = ["BlockShards", "OnDisk", "RowsOnDisk", "files_of"]
 
 
 class OnDisk:

@@ -77,6 +77,9 @@ class Source(Protocol):
     def read(self, block: int, out: FloatArray) -> None:
         """Read a block into an array of its shape."""
 
+    def whole(self) -> Any:
+        """All rows in memory: an array, or a table with the columns as they are."""
+
 
 class RowsOnDisk:
     """The rows of a ``.npy`` file, or of a Parquet file or a folder of them, read block by block.
@@ -106,20 +109,7 @@ class RowsOnDisk:
         if isinstance(columns, str):
             raise TypeError(f"`columns` is {columns!r}; it must be a sequence of names, or None.")
         self.path, self.columns = os.fspath(path), None if columns is None else tuple(columns)
-        self.source = self._opened()
-
-    def _opened(self) -> Source:
-        path = Path(self.path)
-        if path.is_dir() or path.suffix.lower() in PARQUET:
-            return ParquetFiles(parquet_files(path), self.columns)
-        if path.suffix.lower() != ".npy":
-            raise ValueError(
-                f"X is the path {shown(self.path)}; a path must end in .npy, .parquet or .pq, or "
-                "be a folder of Parquet files.  Read other formats into an array first."
-            )
-        if self.columns is not None:
-            raise ValueError(f"{self.path} has no names of columns; leave out `columns`.")
-        return npy_file(self.path)
+        self.source = source_of(self.path, self.columns)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -139,6 +129,28 @@ class RowsOnDisk:
     def outline(self) -> Any:
         """A table without rows, which tells the number and names of the features."""
         return self.source.outline
+
+
+def source_of(given: str, columns: Sequence[str] | None, *, words: bool = False) -> Source:
+    """The rows of a path; with ``words`` columns of Parquet files need not hold numbers."""
+    path = Path(given)
+    if path.is_dir() or path.suffix.lower() in PARQUET:
+        return ParquetFiles(parquet_files(path), columns, words=words)
+    if path.suffix.lower() != ".npy":
+        raise ValueError(
+            f"X is the path {shown(given)}; a path must end in .npy, .parquet or .pq, or be a "
+            "folder of Parquet files.  Read other formats into an array first."
+        )
+    if columns is not None:
+        raise ValueError(f"{given} has no names of columns; leave out `columns`.")
+    return npy_file(given)
+
+
+def files_of(X: Any) -> Source | None:
+    """The rows of a path or of :class:`RowsOnDisk`, to be read whole; None of anything else."""
+    if isinstance(X, RowsOnDisk):
+        return source_of(X.path, X.columns, words=True)
+    return source_of(os.fspath(X), None, words=True) if isinstance(X, str | os.PathLike) else None
 
 
 def cut(files: Sequence[File], row_bytes: int, most: int) -> list[tuple[int, int, int]]:
@@ -187,6 +199,10 @@ class Mapped:
             raise OSError(f"{file.path} ends before row {start + rows.size // width}.")
         np.copyto(out, rows.reshape(out.shape), casting="unsafe")
 
+    def whole(self) -> Any:
+        """All rows in memory."""
+        return np.array(self._array)
+
 
 def of_memmap(X: Any) -> Any:
     """The rows of a memory map, like :class:`RowsOnDisk`."""
@@ -230,7 +246,9 @@ def parquet_files(path: Path) -> list[Path]:
 class ParquetFiles:
     """Rows of Parquet files with the same columns."""
 
-    def __init__(self, paths: Sequence[Path], columns: Sequence[str] | None) -> None:
+    def __init__(
+        self, paths: Sequence[Path], columns: Sequence[str] | None, *, words: bool = False
+    ) -> None:
         try:
             self._parquet = importlib.import_module("pyarrow.parquet")
         except ImportError as error:
@@ -241,7 +259,8 @@ class ParquetFiles:
         for path in paths:
             schema, n_rows = self._schema(path)
             columns = schema.names if columns is None else columns
-            kinds += self._checked(path, schema, columns, first)
+            self._check_names(path, schema, columns, first)
+            kinds += [np.dtype(object)] if words else self._numbers(path, schema, columns)
             first = first or (path, schema.names)
             files.append(File.of(str(path), n_rows))
         if not sum(file.n_rows for file in files):
@@ -263,8 +282,8 @@ class ParquetFiles:
         except arrow.ArrowException as error:
             raise ValueError(f"{path} is no Parquet file: {error}") from error
 
-    def _checked(self, path: Path, schema: Any, columns: Sequence[str], first: Any) -> list[Any]:
-        """NumPy's types of the columns of a file, which must be numbers."""
+    def _check_names(self, path: Path, schema: Any, columns: Sequence[str], first: Any) -> None:
+        """Raise ValueError for a column that a file has not."""
         lost = next((name for name in columns if name not in schema.names), None)
         if lost is not None:
             has = f", which {first[0].name} has" if first and lost in first[1] else ""
@@ -273,6 +292,9 @@ class ParquetFiles:
                 f"{path} has no column {lost!r}{has}{hint}; its columns are "
                 f"{', '.join(schema.names[:20])}."
             )
+
+    def _numbers(self, path: Path, schema: Any, columns: Sequence[str]) -> list[Any]:
+        """NumPy's types of the columns of a file, which must be numbers."""
         kinds = []
         for name in columns:
             kind = schema.field(name).type
@@ -310,6 +332,21 @@ class ParquetFiles:
                 f"{file.path} cannot be read at row {start + done}: {error or 'it ends there'}."
             ) from error
         self._at = number, stop
+
+    def whole(self) -> Any:
+        """All rows in memory, as a table."""
+        arrow, tables = importlib.import_module("pyarrow"), []
+        for each in self.files:
+            with self._parquet.ParquetFile(each.path) as file:
+                tables.append(file.read(columns=list(self.columns)).select(self.columns))
+            each.check()
+        try:
+            return arrow.concat_tables(tables, promote_options="permissive")
+        except arrow.ArrowException as error:
+            raise TypeError(
+                f"the files of X have columns of different types: {error}; a column must hold "
+                "numbers in all of them, or words in all of them."
+            ) from error
 
     def _seek(self, number: int, row: int) -> None:
         """Begin to decode at a row of a file."""

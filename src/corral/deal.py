@@ -1,4 +1,4 @@
-"""First groups: rows dealt in batches, one for each group, so that the sums of groups cancel.
+"""Groups that are alike: rows dealt in batches, one for each group, so that sums cancel.
 
 Rows far from the mean come first.  Each batch goes to the groups by the assignment that makes the
 sums shortest (the Hungarian method).  Many groups are dealt in two steps: first into a few large
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._typing import BoolArray, FloatArray, IntArray
-from ..deadline import NEVER, Deadline, OutOfTime
+from ._typing import BoolArray, FloatArray, IntArray
+from .deadline import NEVER, Deadline, OutOfTime
 
 #: Groups that one assignment deals to, at most.  A batch of so many takes about a millisecond.
 DEALT = 128
