@@ -322,7 +322,8 @@ class Descender:
         """
         rules = answer.rules
         m, k = rules.n_groups, rules.n_clusters
-        exactly = rules if rules.quickly_exact else replace(rules, pairs=Pairs(m))
+        alone = rules.quickly_exact or rules.sizes is None
+        exactly = rules if alone else replace(rules, pairs=Pairs(m))
         quick = exactly.quickly_exact and self.shape.follows and m * k <= at.FINISHED
         quick = quick and not self.shape.mixes  # there, groups leave where they cost least
         most = self.budget.spent + at.STEP * self.budget.work
