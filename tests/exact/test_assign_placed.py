@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -96,9 +97,11 @@ def test_as_many_clusters_as_can_have_their_shares_are_used():
     assert len(np.unique(model.labels_)) > 1
 
 
-@pytest.mark.parametrize("k", [200, 1_000])
-@pytest.mark.parametrize("kind", ["maximum", "band", "shares"])
-def test_a_short_limit_leaves_an_answer_that_a_greedy_method_has(k, kind):
+@pytest.mark.parametrize(
+    ("kind", "k"),
+    [*itertools.product(["maximum", "band", "shares"], [200, 1_000]), ("shares of ten", 200)],
+)
+def test_a_short_limit_leaves_an_answer_that_a_greedy_method_has(kind, k):
     rng = np.random.default_rng(0)
     n = 20_000
     X, values = rng.normal(size=(n, 4)), rng.integers(10, 20, n)
@@ -107,6 +110,7 @@ def test_a_short_limit_leaves_an_answer_that_a_greedy_method_has(k, kind):
         "maximum": ClusterSizes(maximum=1 + int(1.2 * n / k)),
         "band": ClusterTotals(values, minimum=0.8 * mean, maximum=1.2 * mean),
         "shares": GroupShares(values > 14, minimum={True: 0.3, False: 0.3}),
+        "shares of ten": GroupShares(values, minimum=0.04, maximum=0.25),
     }[kind]
     model = ConstrainedKMeans(k, time_limit=0.5, random_state=0)
     with warnings.catch_warnings(action="ignore"):  # the limit ends the search
