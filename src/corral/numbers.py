@@ -191,8 +191,8 @@ DECIDED = 0.1
 #: square together.
 SURE = 1.0 - DECIDED**2
 #: Products for the curvature for each share of a pass, at most, and in factors shares for each
-#: cluster; of more rows only some count.  With this number products take about as long as the shares
-#: themselves.
+#: cluster; of more rows only some count.  With this number products take about as long as the
+#: shares themselves.
 BENT = 128
 #: Labels that a shard keeps: those of the best answer, and of the steps of the next one.
 KEPT = 6

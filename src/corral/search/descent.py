@@ -397,9 +397,7 @@ class Descender:
         awake[labels[moved]] = awake[before[moved]] = True
         self.budget.spend(at.PASS_WORK * cuts)
 
-    def _give_up(
-        self, model: Model, state: State, prices: Found | None, awake: BoolArray
-    ) -> None:
+    def _give_up(self, model: Model, state: State, prices: Found | None, awake: BoolArray) -> None:
         """Empty the clusters that miss bounds which none at all would keep; in place.
 
         No move may lead on: of 10 groups each with 7 to 13 % there are 10 or 20 rows, but never 15.
