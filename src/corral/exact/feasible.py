@@ -311,7 +311,8 @@ def _dealt(
     room = np.where(some, np.minimum(aim.T - sums.lower, sums.upper - aim.T), np.inf)
     price = 1.0 / np.maximum(room.min(axis=1, initial=np.inf), sums.unit[:, 0]) ** 2
     # Amounts of both signs may come back within the bounds.
-    upper = np.where((sums.values < 0.0).any(axis=1)[:, None], np.inf, sums.upper)
+    signed = np.any(sums.values < 0.0, axis=1, keepdims=True)
+    upper = np.where(signed, np.inf, sums.upper)
     upper = np.where(some, upper, -np.inf).T.copy()
     table = np.zeros((1, k)) if cost is None else np.ascontiguousarray(cost, np.float64)
     places = load, upper, aim, price if cost is None else even * price
