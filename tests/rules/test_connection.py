@@ -15,6 +15,7 @@ from corral import (
     InfeasibleConstraintsError,
     MustLink,
     Pin,
+    audit,
     check,
 )
 from corral.rules import Adjacency, presolve
@@ -102,3 +103,23 @@ def test_pieces_are_the_nodes(seed):
     ]
     assert net.holds(labels) == all(part == 1 for part in parts)
     assert net.excess(labels) == sum(parts) - len(parts)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ([PARTS, Pin({0: "south", 4: "south"})], "pinned to cluster south"),
+        ([PARTS, Pin({0: "north", 1: "south", 2: "north"})], "in cluster north"),
+    ],
+)
+def test_contradictions_name_the_clusters(rules, words):
+    found = check(5, rules, 2, cluster_names=["north", "south"])
+    assert words in str(found)
+    assert words.replace("north", "0").replace("south", "1") in str(
+        check(5, [r if r is PARTS else r.resolve_clusters(["north", "south"]) for r in rules], 2)
+    )
+
+
+def test_a_broken_cluster_is_called_by_its_name():
+    told = audit(np.zeros((6, 1)), [0, 1, 0, 1, 1, 1], PATH, 2, cluster_names=["north", "south"])
+    assert "cluster north is in 2 parts" in str(told)
