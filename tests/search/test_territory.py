@@ -11,7 +11,7 @@ from corral.deadline import NEVER
 from corral.rows import MemoryRows
 from corral.rules import presolve
 from corral.search.compiled import compiled
-from corral.search.model import model_of
+from corral.search.model import medoid_model, model_of
 from corral.search.moves import Scratch, state_of, stays_connected, wander
 from corral.search.territory import Merged, balance, mended, recut
 
@@ -94,6 +94,29 @@ def test_a_cut_is_the_best_of_its_tree(seed):
     everything = (shifted**2).sum()
     parts = [np.flatnonzero(labels == j) for j in (1, 2)]
     assert cost + everything == pytest.approx(value(parts))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_cuts_between_medoids_cost_what_the_best_medoids_cost(seed):
+    rng, points, graph, rules = problem(seed)
+    far = np.abs(points[:, None] - points).sum(axis=2)
+    model = medoid_model(rules, far, np.arange(N)).at(1.0)
+
+    def value(labels):
+        parts = [np.flatnonzero(labels == j) for j in np.unique(labels)]
+        return sum(far[np.ix_(part, part)].sum(axis=0).min() for part in parts)
+
+    merged, random_state = Merged(model, np.arange(N), (1, 2)), np.random.RandomState(seed)
+    for _ in range(5):
+        labels, cost = merged.cut(random_state)
+        assert cost == pytest.approx(value(labels))
+        assert cost == pytest.approx(merged.cost(labels))
+    labels = mended(rules, rng.integers(0, K, N), rng.random((N, K)), random_state)
+    before = value(labels)
+    for _ in range(10):
+        recut(model, labels, np.ones(K, bool), random_state)
+    assert whole(graph, labels)
+    assert value(labels) < before
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -20,7 +20,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import Deadline
 from ..rules import Adjacency, Rules
 from .compiled import compiled, inlined
-from .model import CHORDS, MEANS, TABLE, Model, Priced, spans
+from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model, Priced, spans
 from .moves import Scratch, appraise, rare_of, state_of, wander
 
 
@@ -371,6 +371,12 @@ def _values(model: Model, groups: IntArray, pair: tuple[int, int]) -> tuple[Floa
         own = np.column_stack([w, w[:, None] * points])
     elif model.kind == TABLE:
         own = model.points[np.ix_(groups, np.array(pair))]
+    elif model.kind == MEDOIDS:
+        candidates, number = spans(model.first, groups)
+        some = slice(None, None, 1 + len(groups) * len(candidates) // at.EXACT)
+        home = np.repeat(np.arange(len(groups)), number)[some]
+        members = home == np.arange(len(groups))[:, None]
+        own = np.column_stack([model.points[np.ix_(groups, candidates[some])], members])
     else:
         own = np.zeros((len(groups), 1))
     pins = np.stack([model.pin[0, groups] == j for j in pair], axis=1)
@@ -390,6 +396,10 @@ def _worth(
         table: FloatArray = sub[:, turn] + rest[:, 1 - turn]
         return table
     total = np.zeros(len(sub))
+    if model.kind == MEDOIDS:  # the least of the sums at candidates that are members
+        for side in (sub, rest):
+            cost, members = side[:, : d // 2], side[:, d // 2 : d]
+            total += np.where(members > 0.5, cost, np.inf).min(axis=1)
     if model.kind in (MEANS, CHORDS):
         for side in (sub, rest):
             length = np.einsum("ij,ij->i", side[:, 1:d], side[:, 1:d])
