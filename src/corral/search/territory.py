@@ -84,7 +84,7 @@ def _path(
 ) -> list[int] | None:
     """The cheapest path from some nodes to another locked node of the cluster (Dijkstra)."""
     begun = set(start.tolist())
-    step = 1e-9 + float(price.mean())
+    step = float(price.mean()) or 1.0
     queue = [(0.0, v, -1) for v in begun]
     before: dict[int, int] = {}
     while queue:
@@ -294,7 +294,7 @@ class Merged:
         But for a constant of the groups.  None if they are not connected, or if pins allow no cut.
         """
         model, m, q = self.model, len(self.groups), self.model.amount.shape[1]
-        length = random_state.uniform(0.5, 1.5, size=len(self.near))
+        length = 1.0 + 2.0 * random_state.uniform(size=len(self.near))
         if self.gap is not None and random_state.randint(2):
             length *= self.gap
         order, before = np.empty(m, np.int64), np.full(m, -1, np.int64)
@@ -404,7 +404,7 @@ def _worth(
         for side in (sub, rest):
             length = np.einsum("ij,ij->i", side[:, 1:d], side[:, 1:d])
             if model.kind == MEANS:
-                total -= length / np.maximum(side[:, 0], 1e-300)
+                total -= length / np.where(side[:, 0] > 0.0, side[:, 0], 1.0)
             else:
                 total -= 2.0 * model.radius * np.sqrt(length)
     return total
@@ -447,7 +447,7 @@ def balance(
             if until.passed or not outside.any():
                 break
             heat = float(at.GROWTH) ** attempt
-            work += _hand_on(priced, labels, int(a), heat, random_state)
+            work += _hand_on(priced, labels, int(a), heat, random_state, until)
     return work
 
 
@@ -459,7 +459,12 @@ def _loads(model: Model, labels: IntArray) -> FloatArray:
 
 
 def _hand_on(
-    priced: Priced, labels: IntArray, a: int, heat: float, random_state: np.random.RandomState
+    priced: Priced,
+    labels: IntArray,
+    a: int,
+    heat: float,
+    random_state: np.random.RandomState,
+    until: Deadline,
 ) -> float:
     """Hand what cluster a has outside its bounds on, if less is outside then in all; in place.
 
@@ -482,9 +487,8 @@ def _hand_on(
         others = others[~done[others]]
         for some in [*others[:, None], *([others[:2]] if len(others) > 1 else [])]:
             done[c], more = _divided(priced, trial, np.append(c, some), heat, random_state)
-            work += more
-            if done[c]:
-                touched[some] = True
+            work, touched[some] = work + more, True
+            if done[c] or until.passed:
                 break
         if not done[c]:
             break
