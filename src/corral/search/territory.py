@@ -446,7 +446,7 @@ def balance(
             outside = _outside(_loads(model, labels), model.bound)[a] * model.price[0]
             if until.passed or not outside.any():
                 break
-            heat = float(at.GROWTH) ** attempt
+            heat = float(at.GROWTH) ** (attempt - 1)
             work += _hand_on(priced, labels, int(a), heat, random_state, until)
     return work
 
