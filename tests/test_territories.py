@@ -197,3 +197,16 @@ def test_a_fold_has_the_edges_inside():
     k = nx.number_connected_components(induced) + 2
     model = ConstrainedKMeans(k, random_state=0).fit(X[rows], constraints=part)
     assert connected(induced, model.labels_)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_tight_totals_of_values_that_differ_are_met(seed):
+    rng = np.random.default_rng(seed)
+    place, k = rng.uniform(size=(400, 2)), 16
+    graph, values = Connected.from_points(place, "gabriel"), rng.lognormal(size=400)
+    low, high = 0.999 * values.sum() / k, 1.001 * values.sum() / k
+    model = ConstrainedKMeans(k, random_state=seed, effort=0.25)
+    model.fit(place, constraints=[graph, ClusterTotals(values, minimum=low, maximum=high)])
+    sums = np.bincount(model.labels_, values, k)
+    assert np.all((low - 1e-6 <= sums) & (sums <= high + 1e-6))
+    assert connected(nx.Graph(graph.pairs.tolist()), model.labels_)

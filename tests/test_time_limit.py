@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 
@@ -16,7 +17,9 @@ from corral import (
     CannotLink,
     ClusterSizes,
     ClusterTotals,
+    Connected,
     ConstrainedKMeans,
+    ConstrainedKMedoids,
     GroupShares,
     InfeasibleConstraintsError,
     LinearConstraint,
@@ -213,3 +216,33 @@ def test_a_conflict_that_is_not_narrowed_down_says_so(monkeypatch):
     error = explain(6, 2, rules, deadline=Deadline.after(60.0))
     assert "no time to narrow down" in str(error)
     assert len(error.conflict[0].pairs) == 6
+
+
+@pytest.mark.parametrize("estimator", [ConstrainedKMeans, ConstrainedKMedoids])
+def test_a_fit_without_an_answer_says_what_the_nearest_labels_miss(estimator):
+    side = 8
+    place = np.stack(np.divmod(np.arange(side * side), side), axis=1).astype(float)
+    graph = Connected.from_points(place, "gabriel")
+    values = np.random.default_rng(0).lognormal(size=len(place))
+    names, mean = [f"area {j}" for j in "abcdefgh"], values.sum() / 8
+    tight = ClusterTotals(values, minimum=(1 - 1e-8) * mean, maximum=(1 + 1e-8) * mean)
+    model = estimator(8, cluster_names=names, time_limit=1.0, random_state=0)
+    with pytest.raises(SolverTimeoutError) as told:
+        model.fit(place, constraints=[graph, tight])
+    for message in (str(told.value), told.value.progress):
+        number = int(re.search(r"The nearest labels break (\d+) rules", message)[1])
+        pattern = r"cluster (area \w) has a total of ([\d.]+), but should have at (\w+) ([\d.]+)"
+        found = re.findall(pattern, message)
+        off = [float(has) - float(bound) for _, has, _, bound in found]
+        assert {name for name, *_ in found} <= set(names)
+        assert len(found) == min(number, 3)
+        assert all(
+            (gap > 0) == (side == "most") for gap, (*_, side, _) in zip(off, found, strict=True)
+        )
+        assert np.all(np.diff(np.abs(off)) <= 1e-6)
+
+
+def test_violations_are_listed_by_their_excess():
+    found = ClusterTotals([1.0, 5.0, 3.0], maximum=0.5).violations([0, 1, 2]).worst_first
+    assert found.where.tolist() == [1, 2, 0]
+    assert found.excess.tolist() == [4.5, 2.5, 0.5]

@@ -9,12 +9,18 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .numbers import GRACE, GRACE_PART
 
 
 class OutOfTime(Exception):  # noqa: N818 - an outcome of the search, not a fault
-    """The time limit came before either an answer or a proof that there is none."""
+    """The time limit came before either an answer or a proof that there is none.
+
+    ``nearest`` are labels of the rows that break the hard rules by least, if a search knows some.
+    """
+
+    nearest: Any = None
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ def relax_or_raise(
     """
     deadline = settings.deadline
     if isinstance(failure, OutOfTime):
-        raise out_of_time(deadline) from failure
+        near = nearest_in_words(failure, constraints, n_clusters, names)
+        raise out_of_time(deadline, nearest=near) from failure
     if settings.relaxes:
         settings.progress.enter("relax")
         loose = uncontracted(constraints, table, n_clusters, settings)
@@ -91,17 +92,32 @@ def conflict_of(
 
 
 def out_of_time(
-    deadline: Deadline, progress: str = "no feasible assignment was found"
+    deadline: Deadline, progress: str = "no feasible assignment was found", nearest: str = ""
 ) -> SolverTimeoutError:
-    """The error that says how long it took and how far it got."""
+    """The error that says how long it took, how far it got and what the nearest labels break."""
     seconds = deadline.elapsed
     cause = "the callback stopped the fit" if deadline.stopped else "time ran out"
     return SolverTimeoutError(
         f"{cause} after {seconds:.3g} s: {progress}, and none was proven impossible; raise "
-        "time_limit or loosen the constraints",
+        f"time_limit or loosen the constraints{nearest and '. '}{nearest}",
         seconds,
-        progress,
+        f"{progress}{nearest and '. '}{nearest}",
     )
+
+
+def nearest_in_words(late: OutOfTime, rules: ConstraintSet, n_clusters: int, names: Names) -> str:
+    """What the labels break that are nearest to obeying the rules, the largest excess first.
+
+    Empty if the search knows none.
+    """
+    if late.nearest is None:
+        return ""
+    found = [rule.violations(late.nearest, n_clusters).worst_first for rule in rules.hard]
+    count = sum(each.count for each in found)
+    if not count:
+        return ""
+    said = [line for each in found for line in each.messages(MOST_SAID, names)]
+    return f"The nearest labels break {plural(count, 'rule')}: {'; '.join(said)}."
 
 
 #: Parts that the search leaves out together.
@@ -116,6 +132,9 @@ REDUCED_PARTS = 1_000
 #: Entries up to which the solver decides whether such a part is needed, and presolve alone above.
 #: With more, errors come later: one test of 5,000 rows in 20 clusters takes 0.4 to 2.3 s.
 REDUCED_ENTRIES = 100_000
+
+#: Violations of each rule that the message of a time-out lists.
+MOST_SAID = 3
 
 #: What is said of a conflict that time did not suffice to reduce.
 UNFINISHED = ", which there was no time to narrow down"

@@ -15,6 +15,7 @@ from corral import (
     InfeasibleConstraintsError,
     MustLink,
     Pin,
+    audit,
     check,
 )
 from corral.rules import Adjacency, presolve
@@ -102,3 +103,24 @@ def test_pieces_are_the_nodes(seed):
     ]
     assert net.holds(labels) == all(part == 1 for part in parts)
     assert net.excess(labels) == sum(parts) - len(parts)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ([PARTS, Pin({0: "south", 4: "south"})], "pinned to cluster south"),
+        ([PATH, Pin({0: "north", 2: "south", 5: "north"})], "in cluster north"),
+    ],
+)
+def test_contradictions_name_the_clusters(rules, words):
+    names = ["north", "south"]
+    n = int(rules[0].pairs.max()) + 1
+    assert words in str(check(n, rules, 2, cluster_names=names))
+    unnamed = [rules[0], rules[1].resolve_clusters(names)]
+    words = words.replace("north", "0").replace("south", "1")
+    assert words in str(check(n, unnamed, 2))
+
+
+def test_a_broken_cluster_is_called_by_its_name():
+    told = audit(np.zeros((6, 1)), [0, 1, 0, 1, 1, 1], PATH, 2, cluster_names=["north", "south"])
+    assert "cluster north is in 2 parts" in str(told)

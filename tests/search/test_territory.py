@@ -11,8 +11,8 @@ from corral.deadline import NEVER
 from corral.rows import MemoryRows
 from corral.rules import presolve
 from corral.search.compiled import compiled
-from corral.search.model import model_of
-from corral.search.moves import Scratch, state_of, stays_connected
+from corral.search.model import medoid_model, model_of
+from corral.search.moves import Scratch, state_of, stays_connected, wander
 from corral.search.territory import Merged, balance, mended, recut
 
 N, K = 24, 4
@@ -97,11 +97,35 @@ def test_a_cut_is_the_best_of_its_tree(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
+def test_cuts_between_medoids_cost_what_the_best_medoids_cost(seed):
+    rng, points, graph, rules = problem(seed)
+    far = np.abs(points[:, None] - points).sum(axis=2)
+    model = medoid_model(rules, far, np.arange(N)).at(1.0)
+
+    def value(labels):
+        parts = [np.flatnonzero(labels == j) for j in np.unique(labels)]
+        return sum(far[np.ix_(part, part)].sum(axis=0).min() for part in parts)
+
+    merged, random_state = Merged(model, np.arange(N), (1, 2)), np.random.RandomState(seed)
+    for _ in range(5):
+        labels, cost = merged.cut(random_state)
+        assert cost == pytest.approx(value(labels))
+        assert cost == pytest.approx(merged.cost(labels))
+    labels = mended(rules, rng.integers(0, K, N), rng.random((N, K)), random_state)
+    before = value(labels)
+    for _ in range(10):
+        recut(model, labels, np.ones(K, bool), random_state)
+    assert whole(graph, labels)
+    assert value(labels) < before
+
+
+@pytest.mark.parametrize("seed", range(10))
 def test_recutting_and_balancing_keep_clusters_connected_and_lower_what_they_cost(seed):
     values = np.random.default_rng(seed).uniform(1.0, 3.0, N)
     most = 1.1 * values.sum() / K
     rng, points, graph, rules = problem(seed, ClusterTotals(values, maximum=most))
-    model = model_of(rules, MemoryRows(points)).at(100.0)
+    priced = model_of(rules, MemoryRows(points))
+    model = priced.at(100.0)
     random_state = np.random.RandomState(seed)
     labels = mended(rules, rng.integers(0, K, N), rng.random((N, K)), random_state)
 
@@ -111,6 +135,40 @@ def test_recutting_and_balancing_keep_clusters_connected_and_lower_what_they_cos
     recut(model, labels, np.ones(K, bool), random_state)
     assert whole(graph, labels)
     before = outside()
-    balance(model, labels, random_state, NEVER, 8)
+    balance(priced._replace(model=model), labels, random_state, NEVER, 8)
     assert whole(graph, labels)
     assert outside() <= before + 1e-9
+
+
+def reachable(graph, labels):
+    """All divisions in two that shifts of single rows but the first lead to."""
+    found, queue = {tuple(labels)}, [labels]
+    for now in queue:
+        for row in range(1, len(labels)):
+            then = now.copy()
+            then[row] = 1 - then[row]
+            if tuple(then) not in found and then.any() and whole(graph, then):
+                found.add(tuple(then))
+                queue.append(then)
+    return np.array(queue)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_random_walk_finds_the_division_of_least_excess_and_keeps_pins(seed):
+    rng = np.random.default_rng(seed)
+    points, values = rng.normal(size=(10, 2)), rng.uniform(1.0, 3.0, 10)
+    graph = nx.Graph(Connected.from_points(points, "gabriel").pairs.tolist())
+    start = (np.arange(10) == next(iter(nx.dfs_postorder_nodes(graph, 0)))).astype(np.int64)
+    off = np.abs(reachable(graph, start) @ values - values.sum() / 2)
+    for give in (0.001, 2.0 * off.min()):
+        half, room = values.sum() / 2, give / 2
+        bounds = ClusterTotals(values, minimum=half - room, maximum=half + room)
+        rules = presolve([Connected(list(graph.edges)), bounds, Pin({0: 0})], 10, 2)
+        model = model_of(rules, MemoryRows(points)).at(1.0)
+        labels, state = start.copy(), state_of(model, start)
+        heat = 10.0 * float(model.price[0, 0] * model.amount.mean())
+        wander(True, model, state, Scratch.of(model), rng.random((20_000, 3)), heat, 1.0, labels)
+        assert whole(graph, labels)
+        assert labels[0] == 0
+        found = abs(values @ labels - half)
+        assert found <= max(room, off.min()) + 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 from zlib import crc32
@@ -40,6 +40,8 @@ class Violations:
         Returns the message for one violated rule; :meth:`messages` calls it.
     units : float or None
         The amount of a soft constraint without its weight; None for hard ones.
+    excess : (count,) array or None
+        By how much each violated rule is outside its bounds; None for rules without bounds.
 
     Examples
     --------
@@ -56,6 +58,15 @@ class Violations:
     where: IntArray
     describe: Callable[[int, Names], str] = field(repr=False)
     units: float | None = None
+    excess: FloatArray | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def worst_first(self) -> Violations:
+        """The same with the rules that are violated by most first."""
+        if self.excess is None:
+            return self
+        order = np.argsort(-self.excess, kind="stable")
+        return replace(self, where=self.where[order], excess=self.excess[order])
 
     def messages(self, limit: int = 5, names: Names = None) -> list[str]:
         """Describe the violated rules, one line for each.
@@ -398,9 +409,9 @@ class Priced(Constraint, kind=False):
     ) -> Violations:
         """The violations, given by how much each rule is outside its bounds."""
         where, units = np.flatnonzero(excess), float(excess.sum())
-        if self.hard:
-            return Violations(len(where), units, where, describe)
-        return Violations(len(where), self.weight * units, where, describe, units)
+        by, price = excess.ravel()[where].astype(np.float64), 1.0 if self.hard else self.weight
+        known = None if self.hard else units
+        return Violations(len(where), price * units, where, describe, known, by)
 
     @property
     def _price(self) -> str:

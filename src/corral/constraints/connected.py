@@ -18,6 +18,7 @@ from .._typing import FloatArray, IntArray
 from . import _checks
 from ._checks import Names, name_of, plural, refuse, shortened
 from .base import Constraint, Violations, numbers_from_json
+from .clusters import cluster_name
 from .links import MustLink
 from .neighbours import bridged, islands_in_words, polygon_pairs, read_graph, spatial_pairs
 from .rows import RowRule, is_name, listed, look_up
@@ -293,8 +294,8 @@ class Connected(RowRule):
         more = f"; and {len(largest) - MOST_PARTS} more" if len(largest) > MOST_PARTS else ""
         listed_parts = "; ".join(parts) + more
         return (
-            f"cluster {rule} is in {len(largest)} parts that are not connected: "
-            f"samples {listed_parts}"
+            f"cluster {cluster_name(rule, names)} is in {len(largest)} parts that are not "
+            f"connected: samples {listed_parts}"
         )
 
     def phrase(self, names: Names = None) -> str:

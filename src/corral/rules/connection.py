@@ -11,6 +11,7 @@ import numpy as np
 from .._typing import FloatArray, IntArray
 from ..constraints import Connected, ConstraintSet
 from ..constraints._checks import RELATIVE_TOLERANCE, name_of, plural, sums_by
+from ..constraints.clusters import cluster_name
 from .facts import Facts, Found
 from .pairs import components
 
@@ -58,8 +59,8 @@ def find_joined_across(facts: Facts) -> Found:
             one, other = int(first[which[apart[0]]]), int(apart[0])
             i, j = (name_of(int(rows[pin]), facts.names) for pin in (one, other))
             sentence = (
-                f"samples {i} and {j} are pinned to cluster {clusters[one]}, but no path of "
-                "neighbours joins them."
+                f"samples {i} and {j} are pinned to cluster "
+                f"{cluster_name(clusters[one], facts.names)}, but no path of neighbours joins them."
             )
             return sentence, ConstraintSet([*facts.pins.cut([one, other]), graph]), True
     return None
@@ -103,7 +104,7 @@ def _hanging(
     sentence = (
         f"{what} {facts.call(inside)} {hang} on sample{'s' if many else ''} {facts.call(on)}, "
         f"which {'are' if many else 'is'} pinned elsewhere, but sample {i} must be connected with "
-        f"sample {o} in cluster {j}."
+        f"sample {o} in cluster {cluster_name(j, facts.names)}."
     )
     pinned = facts.pins.values[:, 0]
     used = np.isin(facts.group[pinned], facts.group[np.concatenate([on, own])])

@@ -107,6 +107,7 @@ class Descender:
         self._order = rules
         self._clusters: Any = None  # those of the first maker
         self.answered = False  # whether the search has an answer, so that the deadline may end it
+        self.nearest: tuple[float, IntArray] | None = None  # least excess without one, and labels
         self.exact = 0, 0  # assignments that were made, and those that lowered the objective
 
     @property
@@ -324,7 +325,7 @@ class Descender:
         m, k = rules.n_groups, rules.n_clusters
         alone = rules.quickly_exact or rules.sizes is None
         exactly = rules if alone else replace(rules, pairs=Pairs(m))
-        quick = exactly.quickly_exact and self.shape.follows and m * k <= at.FINISHED
+        quick = exactly.quickly_exact and self.shape.follows and m * k <= at.GROWTH * at.EXACT
         quick = quick and not self.shape.mixes  # there, groups leave where they cost least
         most = self.budget.spent + at.STEP * self.budget.work
         # A flow with places of cliques has so many more arcs and nodes.
@@ -388,14 +389,14 @@ class Descender:
             awake, fresh = piece.scratch.flag[0].copy(), False
             order = np.roll(order, -(seen % len(order)))
 
-    def _recut(self, model: Model, labels: IntArray, awake: BoolArray, attempts: int) -> None:
+    def _recut(self, priced: Priced, labels: IntArray, awake: BoolArray, attempts: int) -> None:
         """Cut clusters that break a rule anew, with those next to them; these are awake then."""
         before = labels.copy()
-        cuts = recut(model, labels, awake, self.random_state)
-        cuts += balance(model, labels, self.random_state, self.deadline, attempts)
+        cuts = recut(priced.model, labels, awake, self.random_state)
+        work = balance(priced, labels, self.random_state, self.deadline, attempts)
         moved = labels != before
         awake[labels[moved]] = awake[before[moved]] = True
-        self.budget.spend(at.PASS_WORK * cuts)
+        self.budget.spend(at.PASS_WORK * cuts + work)
 
     def _give_up(self, model: Model, state: State, prices: Found | None, awake: BoolArray) -> None:
         """Empty the clusters that miss bounds which none at all would keep; in place.
@@ -423,7 +424,7 @@ class Descender:
         For a deadline that comes before anything better, soon; and where moves give no answer.
         """
         rules, known, cost = self._order, self._clusters, None
-        if known is not None and self.rules.n_groups * rules.n_clusters <= at.FINISHED:
+        if known is not None and self.rules.n_groups * rules.n_clusters <= at.GROWTH * at.EXACT:
             cost = self.shape.table(known)
         try:
             labels = place_by_room(rules, deadline or NEVER.within(at.GRACE), cost)
@@ -457,6 +458,10 @@ class Descender:
             objective, soft, hard = appraise(model, state)
             if hard <= 0.0:
                 break
+            if piece is self.whole and not self.answered:
+                miss = hard / penalty
+                if self.nearest is None or miss < self.nearest[0]:
+                    self.nearest = miss, labels.copy()
             # Cuts of trees mend sums slowly, but they go on while they do.
             mends = hard / penalty < (1.0 - at.PROMISING) * waste
             rises = not (mends and len(model.node) > 1) or rise < at.PENALTY_RISES
@@ -473,9 +478,10 @@ class Descender:
                 self._give_up(model, state, prices, awake)
             if len(model.node) > 1:
                 # A child whose clusters moves and cuts do not mend soon has one attempt each time.
-                whole = target == np.inf and not self.budget.over
+                whole = target == np.inf and not (self.answered and self.budget.over)
                 attempts = at.ITERATIONS if whole else int(rise > 2)
-                self._recut(piece.priced.at(penalty, least), labels, awake, attempts)
+                priced = piece.priced._replace(model=piece.priced.at(penalty, least))
+                self._recut(priced, labels, awake, attempts)
         self.penalty *= at.PENALTY_DRIFT**-2 if rise else at.PENALTY_DRIFT
         return labels, objective + soft
 

@@ -97,10 +97,12 @@ def search(
         elif variation.tells_apart:
             exchange(descender, variation, answers, given)
         answers.add(descender.finished(answers.top))
-    except OutOfTime:
+    except OutOfTime as late:
         if answers.best is None:
             placed = descender.placed()
             if placed is None:
+                if descender.nearest is not None:
+                    late.nearest = descender.rules.to_rows(descender.nearest[1])
                 raise
             answers.add(placed)
             tell("groups placed where there is room", placed)

@@ -1292,6 +1292,55 @@ def descended(
     return seen, gain, work
 
 
+@compiled
+def wander(
+    rare: Rare,
+    model: Model,
+    state: State,
+    scratch: Scratch,
+    draws: FloatArray,  # in [0, 1), (steps, 3)
+    heat: float,
+    factor: float,
+    best: IntArray,
+) -> float:
+    """Shift groups between connected clusters at random until all obey their bounds.
+
+    A shift is made by Metropolis' rule, if the clusters stay connected; rises above the heat are
+    rare.  ``best`` has the labels whose sums cost least outside the bounds, where the first cluster
+    counts so many times.  The result is the work.
+    """
+    labels, figure, move, least = state.labels, state.figure, scratch.move, np.inf
+    edges, unit, work = model.graph[EDGES], unit_of(rare, model, state, 0), 0.0
+    for step in range(len(draws) + 1):
+        outside = factor * figure[EXCESS, 0]
+        for j in range(1, len(state.load)):
+            outside += figure[EXCESS, j]
+        if outside < least:
+            least = outside
+            for i in range(len(labels)):
+                best[i] = labels[i]
+        if least == 0.0 or step == len(draws):
+            break
+        i = int(draws[step, 0] * len(labels))
+        first, last = edges[model.node[i]], edges[model.node[i + 1]]
+        work += 4.0
+        if model.pin[0, i] >= 0 or first == last:
+            continue
+        near = model.adjacent[first + int(draws[step, 1] * (last - first))]
+        a, b = labels[i], labels[model.graph[OWNER, near]]
+        if a == b or state.place[NUMBER, a] < 2:
+            continue
+        move[WHO, 0], move[TO, 0] = i, b
+        rise = move_rise(rare, model, state, scratch, ONE)
+        work += 2.0 * unit
+        if draws[step, 2] < np.exp(-rise / heat) and held(rare, model, state, scratch, ONE):
+            keep_move(move, ONE)
+            make_move(rare, model, state, scratch, ONE)
+    work += 4.0 * scratch.seen[QUEUE, -1]
+    scratch.seen[QUEUE, -1] = 0
+    return work
+
+
 def appraise(model: Model, state: State) -> tuple[float, float, float]:
     """The objective of the state, the price of soft rules, and how far hard rules are broken."""
     return appraised(rare_of(model), model, state)

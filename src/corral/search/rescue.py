@@ -1,7 +1,8 @@
 """An answer where no descent gives one: any labels that obey the rules, improved by moves.
 
-Groups are dealt to the clusters first, near the centres of the first maker; an exact solver is
-asked if that gives no answer.
+Many connected clusters are looked for in descents from the labels that broke the rules by least.
+Then groups are dealt to the clusters, near the centres of the first maker; an exact solver is asked
+if that gives no answer.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ def any_answer(descender: Descender, deadline: Deadline) -> Answer:
         The deadline came before labels were found.
     """
     rules, shape = descender.rules, descender.shape
+    large = rules.n_groups * rules.n_clusters > at.PROGRAM_ENTRIES
+    until = deadline.share(1.0 - at.STEP)
+    # Exact solvers hardly connect so many; the nearest labels at a low penalty are a new start.
+    near = descender.nearest if large and rules.adjacency is not None and until.finite else None
+    while near is not None and not until.passed:
+        found, near = descender.from_labels(near[1]), descender.nearest
+        if found is not None:
+            return found
     placed = descender.placed(deadline)
     labels = feasible(rules, deadline) if placed is None else placed.labels
     if labels is None:

@@ -3,7 +3,8 @@
 *Mend*: of each cluster its largest connected part is kept, with what is pinned there, and all other
 groups join neighbouring clusters, the cheapest first.  *Cut*: a spanning tree of the groups of a
 cluster is cut into two where that costs least (SKATER, Assuncao and others 2006; with random trees
-recombination, as in redistricting).
+recombination, as in redistricting).  *Balance*: two adjacent clusters are divided anew by a random
+walk that comes past very many divisions, until one is within the bounds.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..deadline import Deadline
 from ..rules import Adjacency, Rules
 from .compiled import compiled, inlined
-from .model import CHORDS, MEANS, TABLE, Model, spans
+from .model import CHORDS, MEANS, MEDOIDS, TABLE, Model, Priced, spans
+from .moves import Scratch, appraise, rare_of, state_of, wander
 
 
 def mended(
@@ -82,7 +84,7 @@ def _path(
 ) -> list[int] | None:
     """The cheapest path from some nodes to another locked node of the cluster (Dijkstra)."""
     begun = set(start.tolist())
-    step = 1e-9 + float(price.mean())
+    step = float(price.mean()) or 1.0
     queue = [(0.0, v, -1) for v in begun]
     before: dict[int, int] = {}
     while queue:
@@ -286,17 +288,13 @@ class Merged:
             step = model.points[groups[self.here]] - model.points[groups[self.near]]
             self.gap = np.sqrt(np.einsum("ij,ij->i", step, step)) + 1e-9
 
-    def cut(
-        self, random_state: np.random.RandomState, factor: float = 1.0
-    ) -> tuple[IntArray, float] | None:
+    def cut(self, random_state: np.random.RandomState) -> tuple[IntArray, float] | None:
         """Labels of the groups by the best cut of a tree, and what the two clusters cost then.
 
-        But for a constant of the groups.  The price of what is outside the bounds of the first
-        cluster is so many times that of the other.  None if the groups are not connected, or if
-        pins allow no cut.
+        But for a constant of the groups.  None if they are not connected, or if pins allow no cut.
         """
         model, m, q = self.model, len(self.groups), self.model.amount.shape[1]
-        length = random_state.uniform(0.5, 1.5, size=len(self.near))
+        length = 1.0 + 2.0 * random_state.uniform(size=len(self.near))
         if self.gap is not None and random_state.randint(2):
             length *= self.gap
         order, before = np.empty(m, np.int64), np.full(m, -1, np.int64)
@@ -312,8 +310,7 @@ class Merged:
             pair = self.pair if turn == 0 else self.pair[::-1]  # the subtree is in the first
             total = _worth(model, sub, rest, turn, d)
             for side, j in zip((sub, rest), pair, strict=True):
-                price = model.price[0] * (factor if j == self.pair[0] else 1.0)
-                total = total + _outside(side[:, d : d + q], model.bound[:, j]) @ price
+                total = total + _outside(side[:, d : d + q], model.bound[:, j]) @ model.price[0]
             pins = sub[:, d + q + 1 - turn] + rest[:, d + q + turn]  # in the wrong one
             total = np.where(pins > 0.5, np.inf, total)
             least = int(np.argmin(total))
@@ -374,6 +371,12 @@ def _values(model: Model, groups: IntArray, pair: tuple[int, int]) -> tuple[Floa
         own = np.column_stack([w, w[:, None] * points])
     elif model.kind == TABLE:
         own = model.points[np.ix_(groups, np.array(pair))]
+    elif model.kind == MEDOIDS:
+        candidates, number = spans(model.first, groups)
+        some = slice(None, None, 1 + len(groups) * len(candidates) // at.EXACT)
+        home = np.repeat(np.arange(len(groups)), number)[some]
+        members = home == np.arange(len(groups))[:, None]
+        own = np.column_stack([model.points[np.ix_(groups, candidates[some])], members])
     else:
         own = np.zeros((len(groups), 1))
     pins = np.stack([model.pin[0, groups] == j for j in pair], axis=1)
@@ -393,11 +396,15 @@ def _worth(
         table: FloatArray = sub[:, turn] + rest[:, 1 - turn]
         return table
     total = np.zeros(len(sub))
+    if model.kind == MEDOIDS:  # the least of the sums at candidates that are members
+        for side in (sub, rest):
+            cost, members = side[:, : d // 2], side[:, d // 2 : d]
+            total += np.where(members > 0.5, cost, np.inf).min(axis=1)
     if model.kind in (MEANS, CHORDS):
         for side in (sub, rest):
             length = np.einsum("ij,ij->i", side[:, 1:d], side[:, 1:d])
             if model.kind == MEANS:
-                total -= length / np.maximum(side[:, 0], 1e-300)
+                total -= length / np.where(side[:, 0] > 0.0, side[:, 0], 1.0)
             else:
                 total -= 2.0 * model.radius * np.sqrt(length)
     return total
@@ -422,56 +429,26 @@ def recut(
 
 
 def balance(
-    model: Model,
+    priced: Priced,
     labels: IntArray,
     random_state: np.random.RandomState,
     until: Deadline,
     attempts: int,
-) -> int:
+) -> float:
     """Hand what clusters have outside their bounds on to others that have room; in place.
 
-    Along a way of adjacent clusters each pair is cut anew, so that the first obeys its bounds: on a
-    short way to a cluster with room first, then at random until what is outside is less.  Many
-    clusters have one attempt each.  The number of cuts that were tried.
+    Many clusters have one attempt each.  The work that it took.
     """
-    cuts, (lower, upper) = 0, model.bound
-    if not model.amount.shape[1]:
-        return cuts
-    many = np.count_nonzero((_outside(_loads(model, labels), model.bound) > 0.0).any(axis=1))
-    for a in random_state.permutation(len(lower)).tolist():
-        for attempt in range(attempts if many <= at.WIDTH else min(attempts, 1)):
-            load = _loads(model, labels)
-            outside = _outside(load, model.bound) * model.price[0]
-            r = int(outside[a].argmax())
-            if outside[a, r] <= 0.0 or until.passed:
+    model, work = priced.model, 0.0
+    many = np.count_nonzero(_outside(_loads(model, labels), model.bound).any(axis=1)) > at.WIDTH
+    for a in random_state.permutation(model.bound.shape[1] if model.amount.shape[1] else 0):
+        for attempt in range(min(attempts, 1) if many else attempts):
+            outside = _outside(_loads(model, labels), model.bound)[a] * model.price[0]
+            if until.passed or not outside.any():
                 break
-            pairs, trial, most = adjacent_pairs(model, labels), labels.copy(), outside.sum()
-            way = [a]
-            if attempt == 0:
-                over = bool(load[a, r] > upper[a, r])
-                room = (upper - load if over else load - lower)[:, r]
-                need = load[a, r] - upper[a, r] if over else lower[a, r] - load[a, r]
-                way = _way(pairs, a, room, float(need), random_state)
-            for hop in range(min(at.WIDTH, len(lower))):
-                if attempt:
-                    near = pairs[(pairs == way[-1]).any(axis=1)]
-                    others = np.setdiff1d(near, way[-2:])
-                    if not len(others):
-                        break
-                    way.append(int(others[random_state.randint(len(others))]))
-                if hop + 1 >= len(way):
-                    break
-                tried = _handed(model, trial, way[hop], way[hop + 1], random_state)
-                cuts += abs(tried)
-                if tried < 0:
-                    break
-                left = (_outside(_loads(model, trial), model.bound) * model.price[0]).sum()
-                if left < most * (1.0 - 1e-9):
-                    labels[:], most = trial, left
-                    break
-                if attempt:
-                    pairs = adjacent_pairs(model, trial)
-    return cuts
+            heat = float(at.GROWTH) ** (attempt - 1)
+            work += _hand_on(priced, labels, int(a), heat, random_state, until)
+    return work
 
 
 def _loads(model: Model, labels: IntArray) -> FloatArray:
@@ -481,57 +458,93 @@ def _loads(model: Model, labels: IntArray) -> FloatArray:
     return load
 
 
-def _way(
-    pairs: IntArray,
+def _hand_on(
+    priced: Priced,
+    labels: IntArray,
     a: int,
-    room: FloatArray,
-    need: float,
+    heat: float,
     random_state: np.random.RandomState,
-) -> list[int]:
-    """Adjacent clusters on a short way from one to another with room, or with most of it."""
-    before, queue = {a: -1}, [a]
-    for c in queue:
-        if c != a and room[c] >= need and random_state.randint(2):
-            break
-        near = pairs[(pairs == c).any(axis=1)]
-        others = near[near != c]
-        for d in others[random_state.permutation(len(others))].tolist():
-            if d not in before:
-                before[d] = c
-                queue.append(d)
-    else:
-        c = max(queue[1:], key=lambda each: room[each], default=a)
-    path = [c]
-    while before[path[-1]] >= 0:
-        path.append(before[path[-1]])
-    return path[::-1]
+    until: Deadline,
+) -> float:
+    """Hand what cluster a has outside its bounds on, if less is outside then in all; in place.
 
-
-def _handed(
-    model: Model, labels: IntArray, c: int, d: int, random_state: np.random.RandomState
-) -> int:
-    """Cut two clusters so that the first obeys its bounds and the other nearly; in place.
-
-    The best of some trees, up to the first that does.  Their number, negative if none can be cut.
+    A cluster is divided anew with one that is adjacent, nearest to room first, so that it obeys its
+    bounds, or with two where no one suffices; then these, until less is outside.  The work that it
+    took.
     """
-    groups = np.flatnonzero((labels == c) | (labels == d))
-    merged, tried = Merged(model, groups, (c, d)), 0
-    best: tuple[IntArray, float] | None = None
-    while tried < min(at.LONGEST, len(groups)):
-        tried += 1
-        found = merged.cut(random_state, float(at.GROWTH))
-        if found is None or not (best is None or found[1] < best[1]):
-            continue
-        best = found
-        loads = (model.amount[groups[found[0] == j]].sum(axis=0) for j in (c, d))
-        if not any(
-            _outside(load, model.bound[:, j]).any() for load, j in zip(loads, (c, d), strict=True)
-        ):
+    model, work, trial = priced.model, 0.0, labels.copy()
+    before = float((_outside(_loads(model, labels), model.bound) * model.price[0]).sum())
+    touched = np.arange(model.bound.shape[1]) == a
+    done = np.zeros(len(touched), bool)
+    for _ in range(at.WIDTH):
+        load = _loads(model, trial)
+        outside = _outside(load, model.bound) * model.price[0]
+        if outside.sum() < before * (1.0 - 1e-9):
+            labels[:] = trial
             break
-    if best is None:
-        return -tried
-    labels[groups] = best[0]
-    return tried
+        c = int(np.where(touched & ~done, outside.sum(axis=1), -1.0).argmax())
+        others = _nearest_room(model, trial, load, c, int(outside[c].argmax()), random_state)
+        others = others[~done[others]]
+        for some in [*others[:, None], *([others[:2]] if len(others) > 1 else [])]:
+            done[c], more = _divided(priced, trial, np.append(c, some), heat, random_state)
+            work, touched[some] = work + more, True
+            if done[c] or until.passed:
+                break
+        if not done[c]:
+            break
+    return work
+
+
+def _nearest_room(
+    model: Model,
+    labels: IntArray,
+    load: FloatArray,
+    c: int,
+    r: int,
+    random_state: np.random.RandomState,
+) -> IntArray:
+    """Clusters adjacent to one outside its bounds of sum r, the nearest to others with room first.
+
+    About: those a step farther may come before.
+    """
+    (lower, upper), pairs = model.bound[:, :, r], adjacent_pairs(model, labels)
+    room = (upper - load[:, r] if load[c, r] > upper[c] else load[:, r] - lower) > 0.0
+    ends = np.ones(len(pairs)), tuple(pairs.T)
+    graph = sparse.coo_array(ends, shape=(len(room), len(room))).tocsr()
+    how = {"directed": False, "unweighted": True, "min_only": True}
+    far = csgraph.dijkstra(graph, indices=np.flatnonzero(room), **how) if room.any() else room
+    near = np.setdiff1d(pairs[(pairs == c).any(axis=1)], c)
+    order = np.argsort(far[near] + random_state.uniform(0.0, 2.0, size=len(near)))
+    return near[order]
+
+
+def _divided(
+    priced: Priced,
+    labels: IntArray,
+    some: IntArray,
+    heat: float,
+    random_state: np.random.RandomState,
+) -> tuple[bool, float]:
+    """Divide some clusters anew by a random walk, so that the first obeys its bounds; in place.
+
+    The heat is in mean costs of their groups, and a unit outside bounds costs as much as makes the
+    mean amount of a group cost that.  Whether the first obeys its bounds, and the work.
+    """
+    place = np.full(priced.model.bound.shape[1], -1, np.int64)
+    place[some] = np.arange(len(some))
+    groups = np.flatnonzero(place[labels] >= 0)
+    model, now = priced.part(groups, some, labels).model, place[labels[groups]]
+    cost, best = abs(appraise(model, state_of(model, now))[0]) / len(groups), now.copy()
+    heat *= cost if cost > 0.0 else priced.scale
+    price, mean = model.price.copy(), np.abs(model.amount).mean(axis=0)
+    hard = (price[1] > 0.0) & (mean > 0.0)
+    price[0, hard] = heat / mean[hard]
+    model = model._replace(price=price)
+    draws = random_state.uniform(size=(max(at.WALK, at.SAMPLED * len(groups)), 3))
+    how = draws, heat, float(at.GROWTH), best
+    work = wander(rare_of(model), model, state_of(model, now), Scratch.of(model), *how)
+    labels[groups] = some[best]
+    return not _outside(_loads(model, best)[0], model.bound[:, 0]).any(), work
 
 
 def adjacent_pairs(model: Model, labels: IntArray) -> IntArray:

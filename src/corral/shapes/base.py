@@ -29,7 +29,7 @@ from ..exceptions import BrokenAnswerError, InfeasibleConstraintsError
 from ..feasibility import with_clusters
 from ..geo.frames import as_points
 from ..geo.shapes import map_of
-from ..infeasible import conflict_of, out_of_time
+from ..infeasible import conflict_of, nearest_in_words, out_of_time
 from ..inputs import brought, check_magnitude, check_weights, refuse_others, row_names, talking
 from ..named import NamedClusters
 from ..numbers import WIDTH
@@ -204,7 +204,9 @@ class ShapedClustering(Versioned, NamedClusters, ClusterMixin, BaseEstimator, AB
             except (NoAssignment, InfeasibleConstraintsError) as failure:
                 raise conflict_of(failure, n, k, given, deadline, names) from None
             except OutOfTime as late:
-                raise out_of_time(deadline) from late
+                raise out_of_time(
+                    deadline, nearest=nearest_in_words(late, given, k, names)
+                ) from late
             ended = f"by the time limit of {limit:.3g} s" if deadline.passed else ""
             space = points if found.space is None else found.space
             report = Report.of(InMemory(space), found.labels, given, k, weight, metric=found.metric)
