@@ -10,7 +10,7 @@ from structure import CLOCKS, House
 
 PACKAGE = Path(__file__).parents[1] / "src" / "corral"
 
-MOST_LINES = 49_500
+MOST_LINES = 49_600
 MOST_MODULES = 215
 #: Names of numbers in the engine on which the search depends.
 MOST_NUMBERS = 60

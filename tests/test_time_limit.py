@@ -230,7 +230,7 @@ def test_a_fit_without_an_answer_says_what_the_nearest_labels_miss(estimator):
     with pytest.raises(SolverTimeoutError) as told:
         model.fit(place, constraints=[graph, tight])
     for message in (str(told.value), told.value.progress):
-        number = int(re.search(r"The nearest labels break (\d+) rules", message)[1])
+        number = int(re.search(r"the nearest labels break (\d+) rules", message)[1])
         pattern = r"cluster (area \w) has a total of ([\d.]+), but should have at (\w+) ([\d.]+)"
         found = re.findall(pattern, message)
         off = [float(has) - float(bound) for _, has, _, bound in found]

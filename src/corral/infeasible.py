@@ -97,11 +97,12 @@ def out_of_time(
     """The error that says how long it took, how far it got and what the nearest labels break."""
     seconds = deadline.elapsed
     cause = "the callback stopped the fit" if deadline.stopped else "time ran out"
+    progress = f"{progress} ({nearest})" if nearest else progress
     return SolverTimeoutError(
         f"{cause} after {seconds:.3g} s: {progress}, and none was proven impossible; raise "
-        f"time_limit or loosen the constraints{nearest and '. '}{nearest}",
+        "time_limit or loosen the constraints",
         seconds,
-        f"{progress}{nearest and '. '}{nearest}",
+        progress,
     )
 
 
@@ -117,7 +118,7 @@ def nearest_in_words(late: OutOfTime, rules: ConstraintSet, n_clusters: int, nam
     if not count:
         return ""
     said = [line for each in found for line in each.messages(MOST_SAID, names)]
-    return f"The nearest labels break {plural(count, 'rule')}: {'; '.join(said)}."
+    return f"the nearest labels break {plural(count, 'rule')}: {'; '.join(said)}"
 
 
 #: Parts that the search leaves out together.

@@ -128,9 +128,9 @@ PENALTY_RISES, PENALTY_DRIFT = 10, 0.95
 #: More obey tight bounds oftener.  With 7,000 for two of 50 groups of US counties the first descent
 #: leaves 0.6 % of an area outside bounds of 0.1 %, with 20,000 nothing.
 WALK = 20_000
-#: Entries of a table of costs up to which it is kept; up to a few times as many, a descent ends with
-#: labels that are exact at the centres.  With the same number for both, 13 cells of 20,000 rows in
-#: 400 clusters take 0.86 of the time and end 1.8 % higher.
+#: Entries of a table of costs up to which it is kept; up to a few times as many, a descent ends
+#: with labels that are exact at the centres.  With the same number for both, 13 cells of 20,000
+#: rows in 400 clusters take 0.86 of the time and end 1.8 % higher.
 EXACT = 1 << 22
 
 # Search: the loop
