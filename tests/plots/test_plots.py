@@ -381,10 +381,13 @@ def test_axes_have_the_names_of_the_columns(X, names):
 
 
 def test_the_picture_of_a_report_has_the_names_of_the_columns(X, monkeypatch):
-    named = []
-    monkeypatch.setattr(
-        pictures, "plot_clusters", lambda *_, features, **__: named.append(features)
-    )
+    named, real = [], pictures.plot_clusters
+
+    def noted(*given, features, **options):
+        named.append(features)
+        return real(*given, features=features, **options)
+
+    monkeypatch.setattr(pictures, "plot_clusters", noted)
     frame = pd.DataFrame(X[:, :2], columns=["age", "income"])
     ConstrainedKMeans(2, random_state=0).fit(frame).report_.to_html()
     audit(frame, LABELS, None, 3).to_html()
