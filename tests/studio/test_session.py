@@ -390,8 +390,6 @@ def test_many_points_have_some_rings_and_the_page_says_so():
         assert marks.sample == json.loads(Told(session).text())["sample"] == said
 
 
-# Filters of warnings are those of the process, so another thread may take back the fit's own.
-@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_stopped_fit_has_an_answer_or_says_that_there_is_none(session, monkeypatch, answered):
     fitting = importlib.import_module("corral.studio.fitting")
