@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from corral import (
     CannotLink,
     ClusterSizes,
+    GroupShares,
     InfeasibleConstraintsError,
     MixedGroups,
     MustLink,
@@ -264,3 +265,11 @@ def test_the_page_begins_with_the_rosters(students):
 def test_a_clone_with_a_seed_gives_the_same(students):
     model = MixedGroups(4, "moments", random_state=3).fit(students)
     np.testing.assert_array_equal(clone(model).fit(students).labels_, model.labels_)
+
+
+def test_no_group_is_emptied_where_shares_are_hard_to_keep():
+    rng = np.random.default_rng(0)
+    X, kind = rng.standard_t(2, size=(300, 3)), rng.integers(0, 10, 300)
+    rule = GroupShares(kind, minimum=0.05, maximum=0.15)
+    labels = MixedGroups(12, random_state=0).fit_predict(X, constraints=rule)
+    assert np.bincount(labels, minlength=12).min() > 0

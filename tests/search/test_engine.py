@@ -7,7 +7,7 @@ import pytest
 from problems import uniform
 from searches import Small, late
 
-from corral import CannotLink, ClusterSizes, ClusterTotals, MustLink
+from corral import CannotLink, ClusterSizes, ClusterTotals, GroupShares, MustLink
 from corral.deadline import Deadline, OutOfTime
 from corral.exact import broken
 
@@ -82,3 +82,15 @@ def test_a_descent_ends_with_groups_passed_on_through_all_clusters_though_some_p
     assert not broken(found.rules, found.labels)
     # On a line, clusters of equal sizes cost least where each is a piece of it.
     assert small.problem.objective(found.objective) == pytest.approx(k * 82.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_descent_empties_clusters_that_no_number_of_rows_near_theirs_makes_obey(seed):
+    # Ten groups with 7 to 13 % each: a cluster may have 10 or 20 rows, but never 15.
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 10, 2000)
+    heavy = rng.standard_t(2, size=(2000, 4))
+    small = Small(heavy, [GroupShares(group, minimum=0.07, maximum=0.13)], 40, seed=seed)
+    found = small.descender.from_clusters(small.seeds())
+    assert found is not None
+    assert not broken(found.rules, found.labels)

@@ -474,7 +474,7 @@ class Descender:
             if rises:
                 penalty, least = penalty * at.GROWTH, least * at.GROWTH
             restless(model, state, awake)
-            if not mends and piece is self.whole:
+            if not mends and piece is self.whole and not self.shape.mixes:
                 self._give_up(model, state, prices, awake)
             if len(model.node) > 1:
                 # A child whose clusters moves and cuts do not mend soon has one attempt each time.

@@ -4,10 +4,10 @@
 seeded anew from their own groups.  *Shuffle*: some groups of mixed clusters change places.
 *Replace*: a cluster is put around another group near it, where centres are groups.  *Exchange
 bounds*: two clusters change sizes, where the order of the sizes is free.  *Rename*: two clusters
-that have rules of their own exchange their groups; at the end all pairs of near
-ones exchange their centres (`exchanges`).  *Cross*: the clusters of two parents are
-matched, and one of each pair is taken (HG-means, Gribel and Vidal 2019).  All but the last change
-few clusters, and only these are searched again.
+that have rules of their own exchange their groups; at the end all pairs of near ones exchange their
+centres (`exchanges`).  *Cross*: the clusters of two parents are matched, and one of each pair is
+taken (HG-means, Gribel and Vidal 2019).  All but the last change few clusters, and only these are
+searched again.
 
 Clusters that are connected in a graph have variations that stay so.  *Recut*: two adjacent clusters
 are merged, and a random spanning tree is cut.  *Relocate*: two are merged and another is cut.
